@@ -1,0 +1,76 @@
+package weir
+
+import (
+	"math"
+	"time"
+)
+
+// Never is the RetryAfter of a request that would not be allowed however long
+// it waited: n is negative or above the capacity.
+const Never time.Duration = math.MaxInt64
+
+// A Decision is what was decided, and what the caller may tell its client.
+// In a combination, Policy, Limit and ResetAfter are those of the part that
+// binds: of a denial the one that sets RetryAfter, of an admission the one that
+// sets Remaining; of several, the first.
+type Decision struct {
+	// Allowed says whether the caller may go on.
+	Allowed bool
+	// Remaining is the largest n that Take would admit now, after this decision.
+	Remaining int
+	// RetryAfter is 0 if n is allowed, and otherwise exactly when it would be if
+	// nothing else were taken meanwhile, or Never.
+	RetryAfter time.Duration
+	// Policy is the name of the part that binds.
+	Policy string
+	// Limit is its capacity.
+	Limit int
+	// ResetAfter is the time until it is full again, exactly.
+	ResetAfter time.Duration
+	// Shadowed says that the request was denied, and let through by WithShadow.
+	Shadowed bool
+}
+
+// A leaf is one of a policy's algorithms with its state, and what a decision
+// is about to take of it.
+type leaf struct {
+	*spec
+	state state
+	taken int64
+}
+
+// decide returns how long n has to wait at a reading of the clock, 0 if it is
+// admitted, and at which instant the state counts it. It fills d unless that is nil. It changes
+// nothing: that is take's, if the caller means it.
+func (p *spec) decide(s state, reading, n int64, d *Decision) (now int64, wait time.Duration) {
+	now = s.clamp(reading)
+	wait, binding := p.blocker(s, now, n)
+	if d == nil {
+		return now, wait
+	}
+	var room int64
+	if wait == 0 {
+		room, binding = p.room(s, now, n)
+	} else {
+		room, _ = p.room(s, now, 0)
+	}
+	behind := saturatingSub(now, reading)
+	*d = Decision{
+		Allowed:    wait == 0,
+		Remaining:  clampInt(room),
+		RetryAfter: later(wait, behind),
+		Policy:     binding.name,
+		Limit:      clampInt(binding.meter.most()),
+		ResetAfter: later(binding.meter.reset(binding.state, now, binding.taken), behind),
+	}
+	return now, wait
+}
+
+// later returns a wait as a clock sees it that is behind the state by so much:
+// it has to catch up first.
+func later(wait time.Duration, behind int64) time.Duration {
+	if wait == 0 || wait == Never {
+		return wait
+	}
+	return min(saturatingAdd(wait, time.Duration(behind)), Never-1)
+}

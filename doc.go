@@ -1,0 +1,46 @@
+// Package weir is a rate limiter to embed: a program builds a policy and asks
+// Allow(key) in its handlers.
+//
+//	clients := weir.NewPerClient[string](weir.TokenBucket(weir.PerSecond(10).WithBurst(20)))
+//	...
+//	if !clients.Allow(user) {
+//		http.Error(w, "slow down", http.StatusTooManyRequests)
+//		return
+//	}
+//
+// # Limits and policies
+//
+// A [Limit] says how many, per how long, and how many at once. A [Policy] is an
+// algorithm with a limit: [TokenBucket], [LeakyBucket], [FixedWindow],
+// [SlidingWindow], [SlidingCounter]; or several policies that decide as one:
+// [All] of them must admit, or the [FirstOf] them that admits pays, as in
+// [BurstReserve]. Both are immutable values.
+//
+// # Limiters
+//
+// A [Limiter] is a policy with one state, a [PerClient] with a state for each
+// key. Allow consumes one, AllowN several or nothing, and Take says more in its
+// [Decision]: what remains, when to try again, when it is full. Peek says what
+// Take would. Nothing is consumed by a denial.
+//
+// # What holds
+//
+// In any span of time d, whatever the traffic, the goroutines and the clock,
+// no more is admitted than [Policy.MaxWithin] of d. After a denial with
+// RetryAfter r the same request fails at r - 1 ns and succeeds at r, if nothing
+// else was taken meanwhile. A clock that steps back adds nothing, denies nobody
+// who would have been admitted before the step, and is back to normal when it
+// has caught up.
+//
+// # Memory
+//
+// A client that is full is not held. The others are swept by a timer once they
+// are full again, and WithMaxClients bounds them. Keys are held as 64-bit
+// hashes with a secret seed; see [PerClient] for what that means.
+//
+// # Time
+//
+// The default clock is monotonic, so that nothing happens when the machine's
+// time is set. Windows begin at round times in UTC as known when the process
+// started. Tests use a [ManualClock], or testing/synctest with the default one.
+package weir

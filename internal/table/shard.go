@@ -1,0 +1,241 @@
+package table
+
+import (
+	"iter"
+	"math"
+	"math/bits"
+	"slices"
+	"sync"
+	"sync/atomic"
+)
+
+// A Shard is a part of a table, with the lock that all its methods want held.
+type Shard[A any] struct {
+	sync.Mutex
+	Annex A
+
+	table *Table[A]
+	array *atomic.Pointer[array]
+	live  atomic.Int64 // keys
+	used  int          // places that are not empty: live and dead
+	width int
+	step  float64 // the fraction of a step by which it grows out of step
+	skip  uint8   // bits of a hash that named the shard
+	_     [64]byte
+}
+
+// An array is at most 7/8 full, and the next is 15 % larger. The shards grow out
+// of step, so that at no number of keys all of them have just grown: on average
+// their arrays are 80 % full, and a key of one word takes 20 bytes.
+const (
+	leastPlaces = 8
+	growth      = 1.15
+	fullest     = 7.0 / 8
+)
+
+// stepOf spreads the steps of shards evenly over [0, 1), by the golden ratio.
+func stepOf(shard int) float64 {
+	_, step := math.Modf(float64(shard) * math.Phi)
+	return step
+}
+
+// placesFor returns the size of an array for that many keys: the least of the
+// shard's sizes, leastPlaces * growth^(i + step), that is not too full.
+func (s *Shard[A]) placesFor(keys int) int {
+	if keys == 0 {
+		return 0
+	}
+	steps := math.Log(float64(keys)/fullest/leastPlaces) / math.Log(growth)
+	return int(math.Ceil(leastPlaces * math.Pow(growth, max(0, math.Ceil(steps-s.step))+s.step)))
+}
+
+// newArray returns an array of at least that many places: as many as fit into
+// what the allocator gives for them.
+func (s *Shard[A]) newArray(places int) *array {
+	entries := slices.Grow([]uint64(nil), places*s.width)
+	places = cap(entries) / s.width
+	return &array{entries: entries[:places*s.width], places: uint64(places), width: uint32(s.width), skip: s.skip}
+}
+
+// full reports whether an array with that many used places takes no more.
+func (a *array) full(used int) bool { return float64(used) >= float64(a.places)*fullest }
+
+// Len returns how many keys the shard has.
+func (s *Shard[A]) Len() int { return int(s.live.Load()) }
+
+// Find returns the slot of a hash, nil if there is none. Under the lock its
+// first word is not Moved.
+func (s *Shard[A]) Find(hash uint64) []uint64 {
+	return s.array.Load().find(key(hash))
+}
+
+// Insert makes a slot of those words for a hash that has none, and returns it,
+// or nil if the table is full.
+func (s *Shard[A]) Insert(hash uint64, words []uint64) []uint64 {
+	if !s.add() {
+		return nil
+	}
+	return s.put(hash, words)
+}
+
+func (s *Shard[A]) put(hash uint64, words []uint64) []uint64 {
+	if s.array.Load().full(s.used) {
+		// The dead are left behind. If that is all there is to gain, it is enough
+		// for a while.
+		live := s.Len()
+		s.rebuild(s.placesFor(live+1+live/16), nil)
+	}
+	s.used++
+	return s.array.Load().put(key(hash), words)
+}
+
+// add counts a key in, if that is not one too many.
+func (s *Shard[A]) add() bool {
+	if most := s.table.most; most > 0 {
+		for {
+			n := s.table.len.Load()
+			if n >= most {
+				return false
+			}
+			if s.table.len.CompareAndSwap(n, n+1) {
+				break
+			}
+		}
+	}
+	s.live.Add(1)
+	return true
+}
+
+func (s *Shard[A]) sub(n int) {
+	s.live.Add(-int64(n))
+	if s.table.most > 0 {
+		s.table.len.Add(-int64(n))
+	}
+}
+
+// Delete removes a hash that is there if its first word is still the one that
+// was seen, and reports whether it was.
+func (s *Shard[A]) Delete(hash, seen uint64) bool {
+	if !s.bury(hash, seen) {
+		return false
+	}
+	s.sub(1)
+	return true
+}
+
+// Replace deletes a hash as Delete does and makes a slot for another that is
+// not there, in a full table too. It returns nil if it did not.
+func (s *Shard[A]) Replace(old, seen, hash uint64, words []uint64) []uint64 {
+	if !s.bury(old, seen) {
+		return nil
+	}
+	return s.put(hash, words)
+}
+
+// bury leaves a dead entry in place of a key.
+func (s *Shard[A]) bury(hash, seen uint64) bool {
+	a := s.array.Load()
+	slot := a.find(key(hash))
+	if !atomic.CompareAndSwapUint64(&slot[0], seen, Moved) {
+		return false
+	}
+	for at := a.home(key(hash)); ; at = a.next(at) {
+		if a.entries[at] == key(hash) {
+			atomic.StoreUint64(&a.entries[at], dead)
+			return true
+		}
+	}
+}
+
+// Sweep removes the keys whose words stale says, gives back the memory that
+// they took, and returns how many went. It asks once beforehand, while the
+// words go on changing, and again when they have stopped: then stale may
+// release what belongs to them if it says so again.
+func (s *Shard[A]) Sweep(stale func(words []uint64, stopped bool) bool) int {
+	found := 0
+	words := make([]uint64, s.width-1)
+	a := s.array.Load()
+	for at := range a.keysFrom(0) {
+		copyWords(words, a.slot(at))
+		if stale(words, false) {
+			found++
+		}
+	}
+	if found == 0 {
+		return 0
+	}
+	before := s.Len()
+	s.rebuild(s.placesFor(before-found), func(words []uint64) bool { return stale(words, true) })
+	return before - s.Len()
+}
+
+// rebuild moves all keys but those that drop says to a new array.
+func (s *Shard[A]) rebuild(places int, drop func(words []uint64) bool) {
+	old, a := s.array.Load(), s.newArray(places)
+	words := make([]uint64, s.width-1)
+	used, dropped := 0, 0
+	for at := range old.keysFrom(0) {
+		slot := old.slot(at)
+		copy(words[1:], slot[1:])
+		words[0] = atomic.SwapUint64(&slot[0], Moved)
+		if drop != nil && drop(words) {
+			dropped++
+			continue
+		}
+		if a.full(used) {
+			a = s.enlarge(a, used+1)
+		}
+		a.put(old.entries[at], words)
+		used++
+	}
+	s.sub(dropped)
+	s.used = used
+	s.array.Store(a)
+}
+
+// enlarge copies an array that nobody sees yet to one for that many keys.
+func (s *Shard[A]) enlarge(old *array, keys int) *array {
+	a := s.newArray(s.placesFor(keys))
+	for at := range old.keysFrom(0) {
+		a.put(old.entries[at], old.slot(at))
+	}
+	return a
+}
+
+func copyWords(words, slot []uint64) {
+	words[0] = atomic.LoadUint64(&slot[0])
+	copy(words[1:], slot[1:])
+}
+
+// slot returns the slot of the entry at an index.
+func (a *array) slot(at uint64) []uint64 {
+	return a.entries[at+1 : at+uint64(a.width) : at+uint64(a.width)]
+}
+
+// keysFrom yields the index of each live entry, once around from a place.
+func (a *array) keysFrom(place uint64) iter.Seq[uint64] {
+	return func(yield func(uint64) bool) {
+		at := place * uint64(a.width)
+		for range a.places {
+			if a.entries[at] >= leastKey && !yield(at) {
+				return
+			}
+			at = a.next(at)
+		}
+	}
+}
+
+// Sample calls f with up to n different keys, found from a random number on,
+// and with what their words are.
+func (s *Shard[A]) Sample(random uint64, n int, f func(hash uint64, words []uint64)) {
+	a := s.array.Load()
+	words := make([]uint64, s.width-1)
+	place, _ := bits.Mul64(random, a.places)
+	for at := range a.keysFrom(place) {
+		if n--; n < 0 {
+			return
+		}
+		copyWords(words, a.slot(at))
+		f(a.entries[at], words)
+	}
+}

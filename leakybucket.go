@@ -1,0 +1,14 @@
+package weir
+
+// LeakyBucket returns the policy of evenly spaced departures: one each
+// l.Period() / l.Count(), and no burst. Allow admits one whenever the interval
+// since the last one has passed and never queues; of those that would rather
+// wait, at most queue stand in line. l.Burst() plays no part.
+//
+// It is the leaky bucket as a queue (Turner 1986), which without a queue is a
+// token bucket of capacity 1:
+//
+//	admitted at t  =>  none in (t, t + interval)
+func LeakyBucket(l Limit, queue int) Policy {
+	return newLeaf(AlgorithmLeakyBucket, l, queue)
+}

@@ -1,0 +1,86 @@
+package weir
+
+import (
+	"strconv"
+	"time"
+)
+
+// An Option changes how a Limiter or a PerClient works. What makes no sense
+// panics when it is made.
+type Option func(*options)
+
+// Overflow says what a PerClient does with a new client when it holds as many
+// as WithMaxClients lets it.
+type Overflow uint8
+
+const (
+	// EvictFullest makes room: of at least five clients, or all of them if there
+	// are fewer, the one of whose capacity the least is used is forgotten.
+	EvictFullest Overflow = iota
+	// DenyNew denies new clients until a client has gone.
+	DenyNew
+	// ShareOverflow lets all clients that do not fit share one state.
+	ShareOverflow
+)
+
+type options struct {
+	clock      Clock
+	shadow     bool
+	maxClients int // 0 for no bound
+	overflow   Overflow
+	staleAfter time.Duration
+	sweepEvery time.Duration // 0 for never
+}
+
+func newOptions(opts []Option) options {
+	o := options{clock: SystemClock(), sweepEvery: time.Minute}
+	for _, option := range opts {
+		if option == nil {
+			panic("weir: a nil Option")
+		}
+		option(&o)
+	}
+	return o
+}
+
+// WithClock sets the clock; the default is SystemClock.
+func WithClock(c Clock) Option {
+	if c == nil {
+		panic("weir: WithClock(nil): leave it out for the system clock")
+	}
+	return func(o *options) { o.clock = c }
+}
+
+// WithMaxClients bounds how many clients a PerClient holds to n, at least 1,
+// and says what becomes of those that do not fit. The default is no bound.
+func WithMaxClients(n int, overflow Overflow) Option {
+	if n < 1 {
+		panic("weir: WithMaxClients(" + strconv.Itoa(n) + "): it must be at least 1; leave it out for no bound")
+	}
+	if overflow > ShareOverflow {
+		panic("weir: WithMaxClients with an unknown Overflow of " + strconv.Itoa(int(overflow)))
+	}
+	return func(o *options) { o.maxClients, o.overflow = n, overflow }
+}
+
+// WithStaleAfter sets how long a PerClient keeps a client after it is full
+// again. The default, 0, is until the next sweep.
+func WithStaleAfter(d time.Duration) Option {
+	if d < 0 {
+		panic("weir: WithStaleAfter(" + d.String() + "): it must not be negative")
+	}
+	return func(o *options) { o.staleAfter = d }
+}
+
+// WithSweepEvery sets how often a PerClient that holds clients looks for those
+// that are stale; the default is a minute. With 0 it only does in Sweep.
+func WithSweepEvery(d time.Duration) Option {
+	if d < 0 {
+		panic("weir: WithSweepEvery(" + d.String() + "): it must not be negative; 0 is for no sweeps but Sweep's")
+	}
+	return func(o *options) { o.sweepEvery = d }
+}
+
+// WithShadow makes decisions that are counted and reported but deny nobody:
+// Allowed is true of a denial too, and Shadowed says so.
+func WithShadow() Option { return func(o *options) { o.shadow = true } }

@@ -1,0 +1,118 @@
+package weir
+
+import (
+	"math"
+	"math/bits"
+	"time"
+)
+
+// SlidingCounter returns the policy that estimates a sliding window from two
+// counts: this window's, and the one before it weighted by what of it is still
+// in view. Windows begin where FixedWindow's do. Three words a key, whatever the
+// limit; in one period it admits more than l.Count() only if the window before
+// was used unevenly, and never as much as twice.
+func SlidingCounter(l Limit) Policy {
+	return newLeaf(AlgorithmSlidingCounter, l, 0)
+}
+
+// A slidingCounter is the weighted two-window counter. With e the time since
+// window k began:
+//
+//	words  = (k, previous, current)
+//	sum(t) = previous * (period - e) / period + current
+//	admits = sum(t) + n <= count, exactly: no rounding
+//
+// sum falls while nothing is taken, and at the end of a window the current
+// count becomes the previous one at its full weight, so it falls without a step.
+type slidingCounter struct {
+	count  uint64
+	period uint64
+}
+
+// counts is a slidingCounter's state seen at an instant.
+type counts struct {
+	k                 int64
+	previous, current uint64
+	left              uint64 // of window k, in (0, period]
+}
+
+func (c slidingCounter) look(s state, now int64) counts {
+	k, rest := floorDiv(now, int64(c.period))
+	seen := counts{k: k, left: c.period - uint64(rest)}
+	switch k - int64(s.words[0]) {
+	case 0:
+		seen.previous, seen.current = s.words[1], s.words[2]
+	case 1:
+		seen.previous = s.words[2]
+	}
+	return seen
+}
+
+// untilAtMost returns how long it takes a count whose weight is left / period,
+// and falling, to weigh at most some number.
+func (c slidingCounter) untilAtMost(weighted, most, left uint64) uint64 {
+	if most >= weighted {
+		return 0
+	}
+	// weighted * x / period <= most  <=>  x <= floor(most * period / weighted)
+	x, _ := divMul(most, c.period, weighted)
+	return left - min(x, left)
+}
+
+func (c slidingCounter) size() int { return 3 }
+
+func (c slidingCounter) most() int64 { return int64(c.count) }
+
+func (c slidingCounter) wait(s state, now, n int64) time.Duration {
+	seen := c.look(s, now)
+	if free := c.count - uint64(n); seen.current <= free {
+		return time.Duration(c.untilAtMost(seen.previous, free-seen.current, seen.left))
+	}
+	// Not in this window. In the next, its count is the one that is weighted.
+	return time.Duration(seen.left + c.untilAtMost(seen.current, c.count-uint64(n), c.period))
+}
+
+func (c slidingCounter) room(s state, now, n int64) int64 {
+	seen := c.look(s, now)
+	weighted, exact := divMul(seen.previous, seen.left, c.period)
+	if !exact {
+		weighted++
+	}
+	if used := weighted + seen.current; used < c.count {
+		return int64(c.count-used) - n
+	}
+	return 0
+}
+
+func (c slidingCounter) reset(s state, now, n int64) time.Duration {
+	seen := c.look(s, now)
+	switch {
+	case seen.current > 0 || n > 0:
+		return time.Duration(seen.left + c.period)
+	case seen.previous > 0:
+		return time.Duration(seen.left)
+	}
+	return 0
+}
+
+func (c slidingCounter) take(s state, now, n int64) {
+	seen := c.look(s, now)
+	s.words[0], s.words[1], s.words[2] = uint64(seen.k), seen.previous, seen.current+uint64(n)
+}
+
+// maxWithin: of two windows in a row, the second admits at its time e at most
+// count less the unweighted part of the first, so both together at most
+// count + count * e / period; and every window before them count. The most that
+// a span of d reaches into the last window is d - 2 ns less whole periods, as
+// its first admission lies at the end of a window.
+func (c slidingCounter) maxWithin(d time.Duration) int64 {
+	if d < 2 {
+		return int64(c.count)
+	}
+	hi, lo := bits.Mul64(c.count, uint64(d-2))
+	if hi >= c.period {
+		return math.MaxInt64
+	}
+	more, _ := bits.Div64(hi, lo, c.period)
+	return saturatingAdd(int64(c.count), clampInt64(more))
+}

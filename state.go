@@ -1,0 +1,40 @@
+package weir
+
+import "math"
+
+// A state is what a policy remembers of one key: words side by side, and the
+// book in which those of its words that stand for a log are looked up. Words
+// that are all 0 are a key that was never seen, full. Where they are kept, and
+// under which lock, is their owner's business.
+type state struct {
+	newest uint64 // mark of the newest reading at which it was charged, 0 for never
+	words  []uint64
+	logs   *logbook
+}
+
+// mark returns a reading as a word that ascends with it and is 0 for none.
+func mark(reading int64) uint64 { return max(1, uint64(reading)^1<<63) }
+
+// reading returns the reading of a mark.
+func reading(mark uint64) int64 { return int64(mark ^ 1<<63) }
+
+// part returns the state of a part that takes the words from one to another.
+func (s state) part(from, to int) state {
+	s.words = s.words[from:to:to]
+	return s
+}
+
+// clamp returns the instant at which a reading is decided: a clock that stepped
+// back, or was read before another who was quicker, counts as where it was. The
+// first of all readings counts as the second, as its mark is for none.
+func (s state) clamp(now int64) int64 {
+	return max(now, reading(max(1, s.newest)))
+}
+
+// idle returns the nanoseconds from the last charge until now.
+func (s state) idle(now int64) uint64 {
+	if s.newest == 0 {
+		return math.MaxUint64
+	}
+	return mark(now) - s.newest
+}

@@ -1,0 +1,67 @@
+package weir
+
+import "github.com/goweir/weir/internal/striped"
+
+// Stats are counters since the limiter was made. The numbers of decisions
+// never decrease.
+type Stats struct {
+	// Allowed and Denied count decisions with n > 0.
+	Allowed, Denied uint64
+	// Shadowed counts those of the denied that WithShadow let through.
+	Shadowed uint64
+	// Waiting is how many reservations there are whose instant is still to come.
+	Waiting int
+	// Clients is how many keys a PerClient holds now.
+	Clients int
+	// Evicted counts keys dropped as stale.
+	Evicted uint64
+	// Overflowed counts decisions for new keys while MaxClients were held.
+	Overflowed uint64
+}
+
+// RejectionRate returns the percentage of decisions that were denials, 0 before
+// the first decision.
+func (s Stats) RejectionRate() float64 {
+	if s.Denied == 0 {
+		return 0
+	}
+	return 100 * float64(s.Denied) / (float64(s.Allowed) + float64(s.Denied))
+}
+
+// The counters of a tally.
+const (
+	countAllowed = iota
+	countDenied
+	countShadowed
+	countOverflowed
+)
+
+// A tally counts decisions.
+type tally struct{ striped.Set }
+
+func newTally() tally { return tally{striped.New()} }
+
+// count counts a decision about n.
+func (t *tally) count(n int, ok, shadow bool) {
+	switch {
+	case n <= 0:
+	case ok:
+		t.Add(countAllowed)
+	case shadow:
+		// The denial first, so that no reader sees more shadowed than denied.
+		t.Add(countDenied)
+		t.Add(countShadowed)
+	default:
+		t.Add(countDenied)
+	}
+}
+
+func (t *tally) stats() Stats {
+	shadowed := t.Sum(countShadowed)
+	return Stats{
+		Allowed:    t.Sum(countAllowed),
+		Denied:     t.Sum(countDenied),
+		Shadowed:   shadowed,
+		Overflowed: t.Sum(countOverflowed),
+	}
+}

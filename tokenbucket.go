@@ -1,0 +1,56 @@
+package weir
+
+import "time"
+
+// TokenBucket returns the policy that admits bursts of up to l.Burst() and
+// then l.Count() per l.Period(), evenly. It needs one word a key and is the
+// one to take unless there is a reason for another.
+//
+// The bound: in any span of d it admits at most l.Burst() and one more for
+// each interval that fits into d. So 10/s admits up to 19 in one second: the
+// burst of 10, and 9 that come back meanwhile. Where that is too many, lower the
+// burst or use SlidingWindow.
+func TokenBucket(l Limit) Policy {
+	return newLeaf(AlgorithmTokenBucket, l, 0)
+}
+
+// A tokenBucket is a bucket filled by time alone. The algorithm is GCRA; see
+// bucket.
+type tokenBucket struct {
+	bucket
+	burst int64
+}
+
+func newTokenBucket(l Limit, burst int) tokenBucket {
+	interval := l.interval()
+	return tokenBucket{
+		bucket: bucket{interval: interval, capacity: uint64(burst) * interval},
+		burst:  int64(burst),
+	}
+}
+
+func (b tokenBucket) debtOf(s state, now int64) uint64 {
+	return b.debt(s.words[0], now, s.idle(now))
+}
+
+func (b tokenBucket) size() int { return 1 }
+
+func (b tokenBucket) most() int64 { return b.burst }
+
+func (b tokenBucket) wait(s state, now, n int64) time.Duration {
+	return b.bucket.wait(b.debtOf(s, now), n)
+}
+
+func (b tokenBucket) room(s state, now, n int64) int64 { return b.tokens(b.debtOf(s, now)) - n }
+
+func (b tokenBucket) reset(s state, now, n int64) time.Duration {
+	return nanos(b.debtOf(s, now) + uint64(n)*b.interval)
+}
+
+func (b tokenBucket) take(s state, now, n int64) {
+	s.words[0] = b.word(b.debtOf(s, now)+uint64(n)*b.interval, now)
+}
+
+func (b tokenBucket) maxWithin(d time.Duration) int64 {
+	return saturatingAdd(b.burst, b.within(d))
+}
