@@ -1,0 +1,28 @@
+package contender
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// The figures of a contender that denies where it should allow, or the other
+// way round, would be those of something else.
+func TestContendersAllowAndDeny(t *testing.T) {
+	floors := map[string]bool{FloorSingle.Name: true, FloorHotRetried.Name: true}
+	contenders := append(append(Singles(), Hot()...), WeirLogs)
+	for _, c := range append(contenders, FloorTable) {
+		t.Run(c.Name, func(t *testing.T) {
+			roomy := c.New(Roomy, 3)
+			defer roomy.Close()
+			require.Equal(t, 4, roomy.Ask([]string{"a", "b", "a", "c"}), "with room for all")
+
+			if floors[c.Name] || c.Waits {
+				return
+			}
+			closed := c.New(Closed, 3)
+			defer closed.Close()
+			require.Equal(t, 1, closed.Ask([]string{"a", "a", "a"}), "one a day")
+		})
+	}
+}

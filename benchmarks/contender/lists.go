@@ -1,0 +1,29 @@
+package contender
+
+// Singles are the contenders for one limiter that everybody shares.
+func Singles() []Contender {
+	return []Contender{FloorSingle, Weir, WeirAll, WeirCoarse, XTime, Uber, Juju, Failsafe}
+}
+
+// Hot are the contenders for one key that everybody asks for.
+func Hot() []Contender {
+	return append([]Contender{FloorHot, FloorHotRetried}, Keyed()...)
+}
+
+// Population are the contenders for many keys.
+func Population() []Contender { return append([]Contender{FloorTable}, Keyed()...) }
+
+// Keyed are those that keep a state for each key.
+func Keyed() []Contender {
+	return []Contender{WeirClients, GoLimiter, Throttled, Ulule, Httprate, MutexMap, SyncMap}
+}
+
+// ThatDeny returns those that can say no.
+func ThatDeny(contenders []Contender) (deny []Contender) {
+	for _, c := range contenders {
+		if !c.Waits {
+			deny = append(deny, c)
+		}
+	}
+	return deny
+}
