@@ -21,7 +21,7 @@ const tickOrigin = 0x9e3779b97f4a7c15
 func ticks(now int64) uint64 { return uint64(now)*ticksPerNano + tickOrigin }
 
 // maxDebt is the longest that a bucket takes to fill up. A word that seems
-// further ahead is of a time long past, 36.5 years ago and more.
+// further ahead is of a time long past, taken modulo 2^64.
 const maxDebt = ticksPerNano * int64(maxSpan)
 
 // A bucket drains by one token an interval. All that it remembers is one word:
@@ -78,7 +78,7 @@ func (b bucket) word(debt uint64, now int64) uint64 {
 	}
 	word := ticks(now) + debt
 	if word == 0 || word == table.Moved {
-		return 1
+		return 1 // these two mean something else; 1 is a little later than either
 	}
 	return word
 }

@@ -64,6 +64,9 @@ func (c *clients) sweepShard(shard *table.Shard[annex]) int {
 	})
 	if evicted > 0 {
 		shard.Annex.drop(reading)
+		shard.Annex.logs.pack(c.policy.spec, func(f func(state)) {
+			shard.Each(func(slot []uint64) { f(c.judge.open(slot, nil, reading)) })
+		})
 		c.sweeper.evicted.Add(uint64(evicted))
 	}
 	return evicted
@@ -114,7 +117,7 @@ func (c *clients) askOverflow(shard *table.Shard[annex], hash uint64, reading, n
 	switch {
 	case v.found && (v.reset == 0 || c.overflow == EvictFullest):
 		if ok && consume && n > 0 {
-			old := shard.Find(v.hash)
+			old, _ := shard.Find(v.hash)
 			now := state{newest: shard.Annex.swept}.clamp(reading)
 			if shard.Replace(v.hash, v.seen, hash, c.newSlot(shard, now, n)) == nil {
 				shard.Unlock() // it was charged meanwhile
@@ -152,7 +155,7 @@ func (c *clients) evictElsewhere(reading int64) {
 		shard.Lock()
 		v := c.victim(shard, reading)
 		if v.found {
-			old := shard.Find(v.hash)
+			old, _ := shard.Find(v.hash)
 			if v.found = shard.Delete(v.hash, v.seen); v.found {
 				c.tally.Add(countOverflowed)
 				c.gone(shard, v, old, reading)

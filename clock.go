@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"slices"
+	"sort"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -27,8 +28,8 @@ type alarmer interface {
 	afterFunc(d time.Duration, f func()) (stop func())
 }
 
-// neverStepsBack reports whether no reading of a clock is below one that was
-// returned before it was asked for. Of clocks that we don't know, nothing is.
+// neverStepsBack reports whether a reading of the clock is never below one that
+// was returned before it was asked for. Nothing is known of a user's clock.
 func neverStepsBack(c Clock) bool {
 	switch c.(type) {
 	case systemClock, *CoarseClock:
@@ -50,7 +51,7 @@ var (
 )
 
 func (systemClock) Now() time.Duration {
-	// time.Since reads the monotonic clock alone, at half the cost of time.Now.
+	// time.Since reads the monotonic clock alone; time.Now reads two clocks.
 	return processStartUnix + time.Since(processStart)
 }
 
@@ -83,9 +84,10 @@ func (systemClock) afterFunc(d time.Duration, f func()) (stop func()) {
 }
 
 // A CoarseClock is a SystemClock read once a resolution instead of once a
-// decision: for paths where 20 ns matter. Its readings are older than the
-// system clock's by up to the resolution, longer only where the machine is too
-// busy to run its ticker. Close it to end the ticker.
+// decision: for paths where reading the clock matters. Its readings are older
+// than the system clock's by up to the resolution, longer only where the machine
+// is too busy to run its ticker. Make it with NewCoarseClock, and Close it to end
+// the ticker. It is safe for concurrent use.
 type CoarseClock struct {
 	reading    atomic.Int64
 	resolution time.Duration
@@ -115,7 +117,7 @@ func NewCoarseClock(resolution time.Duration) *CoarseClock {
 
 func (c *CoarseClock) tick() {
 	defer close(c.ended)
-	// Twice a resolution, so that a tick that comes late is still in time.
+	// Two ticks a resolution, so that one that comes late is still in time.
 	ticker := time.NewTicker(max(c.resolution/2, 1))
 	defer ticker.Stop()
 	for {
@@ -144,6 +146,7 @@ func (c *CoarseClock) SleepUntil(ctx context.Context, t time.Duration) error {
 		if err := (systemClock{}).SleepUntil(ctx, wake); err != nil || c.Now() >= t {
 			return err
 		}
+		// The system clock is there; the reading follows within half a resolution.
 		wake = saturatingAdd(systemClock{}.Now(), max(c.resolution/4, 1))
 	}
 }
@@ -161,7 +164,8 @@ func (c *CoarseClock) Close() error {
 }
 
 // A ManualClock stands still until it is told to move: for tests and
-// simulations. It starts at 0.
+// simulations. Make it with NewManualClock; it starts at 0. It is safe for
+// concurrent use.
 type ManualClock struct {
 	advancing sync.Mutex // one Advance at a time
 
@@ -248,14 +252,14 @@ func (c *ManualClock) Advance(d time.Duration) {
 	}
 }
 
+// untilLocked returns how many events, the first ones, are at or before t.
+func (c *ManualClock) untilLocked(t time.Duration) int {
+	return sort.Search(len(c.events), func(i int) bool { return c.events[i].at > t })
+}
+
 // dueLocked takes out the events at or before t.
 func (c *ManualClock) dueLocked(t time.Duration) []*event {
-	n, _ := slices.BinarySearchFunc(c.events, t, func(e *event, t time.Duration) int {
-		if e.at <= t {
-			return -1
-		}
-		return 1
-	})
+	n := c.untilLocked(t)
 	due := slices.Clone(c.events[:n])
 	c.events = slices.Delete(c.events, 0, n)
 	return due
@@ -274,13 +278,7 @@ func (c *ManualClock) fireLocked(e *event) {
 }
 
 func (c *ManualClock) addLocked(e *event) {
-	n, _ := slices.BinarySearchFunc(c.events, e.at, func(e *event, t time.Duration) int {
-		if e.at <= t {
-			return -1
-		}
-		return 1
-	})
-	c.events = slices.Insert(c.events, n, e)
+	c.events = slices.Insert(c.events, c.untilLocked(e.at), e)
 	if e.wake != nil {
 		c.sleepers++
 		c.slept.Broadcast()

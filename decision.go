@@ -18,8 +18,10 @@ type Decision struct {
 	Allowed bool
 	// Remaining is the largest n that Take would admit now, after this decision.
 	Remaining int
-	// RetryAfter is 0 if n is allowed, and otherwise exactly when it would be if
-	// nothing else were taken meanwhile, or Never.
+	// RetryAfter is 0 if n is allowed, and otherwise the exact time until it
+	// would be if nothing else were taken meanwhile, or Never. It is an estimate
+	// for a client that DenyNew or ShareOverflow has no place for. With
+	// WithShadow it stays that of the denial.
 	RetryAfter time.Duration
 	// Policy is the name of the part that binds.
 	Policy string
@@ -40,8 +42,8 @@ type leaf struct {
 }
 
 // decide returns how long n has to wait at a reading of the clock, 0 if it is
-// admitted, and at which instant the state counts it. It fills d unless that is nil. It changes
-// nothing: that is take's, if the caller means it.
+// admitted, and the instant at which the state counts it. It fills d unless
+// that is nil. The state is only read: to charge it, call take.
 func (p *spec) decide(s state, reading, n int64, d *Decision) (now int64, wait time.Duration) {
 	now = s.clamp(reading)
 	wait, binding := p.blocker(s, now, n)
@@ -66,8 +68,8 @@ func (p *spec) decide(s state, reading, n int64, d *Decision) (now int64, wait t
 	return now, wait
 }
 
-// later returns a wait as a clock sees it that is behind the state by so much:
-// it has to catch up first.
+// later returns a wait as seen by a clock that is so far behind the state: it
+// has to catch up first.
 func later(wait time.Duration, behind int64) time.Duration {
 	if wait == 0 || wait == Never {
 		return wait

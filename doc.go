@@ -26,17 +26,20 @@
 // # What holds
 //
 // In any span of time d, whatever the traffic, the goroutines and the clock,
-// no more is admitted than [Policy.MaxWithin] of d. After a denial with
-// RetryAfter r the same request fails at r - 1 ns and succeeds at r, if nothing
-// else was taken meanwhile. A clock that steps back adds nothing, denies nobody
-// who would have been admitted before the step, and is back to normal when it
-// has caught up.
+// no more is admitted than [Policy.MaxWithin] of d, but for what Reset,
+// [WithShadow] and [EvictFullest] let through by their nature. After a denial
+// with RetryAfter r the same request fails at r - 1 ns and succeeds at r, if
+// nothing else was taken meanwhile and the client is not one that
+// [WithMaxClients] has no place for. A clock that steps back adds nothing,
+// denies nobody who would have been admitted before the step, and is back to
+// normal when it has caught up.
 //
 // # Memory
 //
-// A client that is full is not held. The others are swept by a timer once they
-// are full again, and WithMaxClients bounds them. Keys are held as 64-bit
-// hashes with a secret seed; see [PerClient] for what that means.
+// A client is held from its first admission until a sweep finds it full again:
+// a full one needs no memory, as it is like one that was never seen.
+// [WithMaxClients] bounds how many are held. Keys are held as 64-bit hashes with
+// a secret seed; see [PerClient] for what that means.
 //
 // # Time
 //

@@ -258,6 +258,38 @@ func ExampleLimit() {
 	// weir: limit with a count of -1: it must not be negative
 }
 
+func ExamplePolicy_Validate() {
+	for _, burst := range []int{5, 20} { // as a configuration might say
+		p := weir.SlidingWindow(weir.PerMinute(5).WithBurst(burst))
+		if err := p.Validate(); err != nil {
+			fmt.Println(err)
+			continue
+		}
+		fmt.Println("use", p)
+	}
+	// Output:
+	// use sliding-window 5/m
+	// weir: sliding-window 5/m burst 20 with a burst of 20: a window admits its count of 5 at once, and has no other burst
+}
+
+func ExampleStats() {
+	clock := weir.NewManualClock()
+	clients := weir.NewPerClient[string](weir.TokenBucket(weir.PerMinute(1)), weir.WithClock(clock))
+	defer clients.Close()
+
+	clients.Allow("ann")
+	clients.Allow("ann")
+	clients.Allow("bob")
+	s := clients.Stats()
+	fmt.Printf("%d allowed, %d denied, %d clients\n", s.Allowed, s.Denied, s.Clients)
+	clock.Advance(time.Minute) // both are full again, and the sweep by timer is due
+	s = clients.Stats()
+	fmt.Printf("%d evicted, %d clients\n", s.Evicted, s.Clients)
+	// Output:
+	// 2 allowed, 1 denied, 2 clients
+	// 2 evicted, 0 clients
+}
+
 func ExampleWithMaxClients() {
 	clients := weir.NewPerClient[string](
 		weir.TokenBucket(weir.PerMinute(60)),

@@ -4,7 +4,8 @@ import "time"
 
 // FixedWindow returns the policy of l.Count() per window. Windows are l.Period()
 // long and begin at multiples of it on the clock: with the default clock, at
-// round times in UTC. Two words a key.
+// round times in UTC. Its state is two words. A limit with a burst of its own is
+// invalid: a window admits its count at once.
 //
 // Around the boundary of two windows it admits up to twice l.Count() in a short
 // time; that is its nature. SlidingWindow does not.

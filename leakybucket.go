@@ -5,8 +5,9 @@ package weir
 // since the last one has passed and never queues; of those that would rather
 // wait, at most queue stand in line. l.Burst() plays no part.
 //
-// It is the leaky bucket as a queue (Turner 1986), which without a queue is a
-// token bucket of capacity 1:
+// It is the leaky bucket as a queue (Tanenbaum, Computer Networks), not the one
+// as a meter, which is a TokenBucket. For Allow it is a token bucket of capacity
+// 1:
 //
 //	admitted at t  =>  none in (t, t + interval)
 func LeakyBucket(l Limit, queue int) Policy {

@@ -15,7 +15,8 @@ const maxSpan = 30 * 365.25 * 24 * time.Hour
 
 // A Limit says how many, per how long, and how many at once. It is an
 // immutable value that may be compared with ==. The zero Limit denies
-// everything, and so does any with a count or a burst of 0.
+// everything, and so does any with a count or a burst of 0. Making one never
+// fails: Validate says what is wrong with it, and New and NewPerClient panic.
 type Limit struct {
 	count     int
 	period    time.Duration

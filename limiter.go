@@ -5,7 +5,8 @@ import (
 	"sync/atomic"
 )
 
-// A Limiter is one policy with one state. It is safe for concurrent use.
+// A Limiter is one policy with one state. Make it with New: the zero Limiter is
+// of no use. It is safe for concurrent use.
 type Limiter struct {
 	policy Policy
 	options
@@ -74,7 +75,8 @@ func (l *Limiter) decide(n int, consume bool, d *Decision) bool {
 	return l.verdict(ok, d)
 }
 
-// A cell is a single state with its lock.
+// A cell is a single state with its lock: a Limiter's, or the one that
+// ShareOverflow's clients share.
 type cell struct {
 	mu   sync.Mutex
 	slot []uint64
@@ -88,6 +90,7 @@ func newCell(j *judge) cell {
 	return cell{slot: make([]uint64, j.slotSize(), max(cellWords, j.slotSize()))}
 }
 
+// ask has the state judged, without the lock where that will do.
 func (c *cell) ask(j *judge, n int64, consume bool, d *Decision) bool {
 	if j.bucket != nil {
 		ok, _ := j.askWord(&c.slot[0], n, consume, d)

@@ -5,21 +5,24 @@ import (
 	"time"
 )
 
-// An Option changes how a Limiter or a PerClient works. What makes no sense
-// panics when it is made.
+// An Option changes how a Limiter or a PerClient works. One that makes no sense
+// panics where it is made, and a nil one where it is used.
 type Option func(*options)
 
 // Overflow says what a PerClient does with a new client when it holds as many
-// as WithMaxClients lets it.
+// as WithMaxClients lets it. Whichever it is, a few of the clients are looked at
+// first: if one of those is full, it makes room and nobody loses anything.
 type Overflow uint8
 
 const (
 	// EvictFullest makes room: of at least five clients, or all of them if there
 	// are fewer, the one of whose capacity the least is used is forgotten.
 	EvictFullest Overflow = iota
-	// DenyNew denies new clients until a client has gone.
+	// DenyNew denies new clients until there is room. Their RetryAfter is an
+	// estimate: whether there is room then depends on the others.
 	DenyNew
-	// ShareOverflow lets all clients that do not fit share one state.
+	// ShareOverflow lets all clients that do not fit share one state, in which
+	// they limit each other.
 	ShareOverflow
 )
 
@@ -63,8 +66,8 @@ func WithMaxClients(n int, overflow Overflow) Option {
 	return func(o *options) { o.maxClients, o.overflow = n, overflow }
 }
 
-// WithStaleAfter sets how long a PerClient keeps a client after it is full
-// again. The default, 0, is until the next sweep.
+// WithStaleAfter sets how long a PerClient keeps a client at least after it is
+// full again. The default, 0, is until the next sweep.
 func WithStaleAfter(d time.Duration) Option {
 	if d < 0 {
 		panic("weir: WithStaleAfter(" + d.String() + "): it must not be negative")
@@ -73,7 +76,7 @@ func WithStaleAfter(d time.Duration) Option {
 }
 
 // WithSweepEvery sets how often a PerClient that holds clients looks for those
-// that are stale; the default is a minute. With 0 it only does in Sweep.
+// that are stale; the default is a minute. With 0 only Sweep does.
 func WithSweepEvery(d time.Duration) Option {
 	if d < 0 {
 		panic("weir: WithSweepEvery(" + d.String() + "): it must not be negative; 0 is for no sweeps but Sweep's")

@@ -130,61 +130,83 @@ func (c *clients) decide(hash uint64, n int, consume bool, d *Decision) bool {
 // ask finds the key's state and has it judged: without a lock if it is there
 // and that will do, otherwise under its shard's.
 func (c *clients) ask(hash uint64, n int64, consume bool, d *Decision) bool {
-	slot := c.states.Find(hash)
-	if c.judge.bucket != nil && slot != nil {
-		if ok, moved := c.judge.askWord(&slot[0], n, consume, d); !moved {
+	slot, hole := c.states.Find(hash)
+	if c.judge.bucket != nil {
+		if slot != nil {
+			if ok, moved := c.judge.askWord(&slot[0], n, consume, d); !moved {
+				return ok
+			}
+		}
+		return c.askWordLocked(hash, hole, n, consume, d)
+	}
+	reading := int64(c.clock.Now())
+	if slot != nil && d == nil && c.judge.closed(slot, reading, n) {
+		return false
+	}
+	shard := c.states.Shard(hash)
+	shard.Lock()
+	if slot, hole = shard.Find(hash); slot == nil {
+		return c.askNew(shard, hash, hole, reading, n, consume, d)
+	}
+	defer shard.Unlock()
+	return c.judge.askLocked(slot, &shard.Annex.logs, reading, n, consume, d)
+}
+
+// askWordLocked has a state of one word judged under its shard's lock: a new
+// one, or one that has moved.
+func (c *clients) askWordLocked(hash uint64, hole table.Hole, n int64, consume bool, d *Decision) bool {
+	shard := c.states.Shard(hash)
+	shard.Lock()
+	if !shard.Open(hole) {
+		var slot []uint64
+		if slot, hole = shard.Find(hash); slot != nil {
+			ok, _ := c.judge.askWord(&slot[0], n, consume, d)
+			shard.Unlock()
 			return ok
 		}
 	}
-	reading := int64(c.clock.Now())
-	if c.judge.bucket == nil && slot != nil && d == nil && c.judge.closed(slot, reading, n) {
-		return false
+	if !c.states.Full() {
+		fresh := [1]uint64{}
+		ok, _ := c.judge.askWord(&fresh[0], n, consume, d)
+		if fresh[0] == 0 {
+			shard.Unlock()
+			return ok
+		}
+		if shard.Insert(hash, hole, fresh[:]) != nil {
+			shard.Unlock()
+			c.sweeper.arm(c)
+			return ok
+		}
+		// Another shard took the last place meanwhile.
 	}
-	return c.askShard(hash, reading, n, consume, d)
-}
-
-// askShard has the key's state judged under its shard's lock.
-func (c *clients) askShard(hash uint64, reading, n int64, consume bool, d *Decision) bool {
-	shard := c.states.Shard(hash)
-	shard.Lock()
-	slot := shard.Find(hash)
-	if slot == nil {
-		return c.askNew(shard, hash, reading, n, consume, d)
-	}
-	defer shard.Unlock()
-	if c.judge.bucket != nil {
-		ok, _ := c.judge.askWord(&slot[0], n, consume, d)
-		return ok
-	}
-	return c.judge.askLocked(slot, &shard.Annex.logs, reading, n, consume, d)
+	return c.askNew(shard, hash, hole, int64(c.clock.Now()), n, consume, d)
 }
 
 // askNew asks the policy about a key that has no state, and gives it one if it
 // needs one. It unlocks the shard.
-func (c *clients) askNew(shard *table.Shard[annex], hash uint64, reading, n int64, consume bool, d *Decision) bool {
+func (c *clients) askNew(shard *table.Shard[annex], hash uint64, hole table.Hole, reading, n int64, consume bool, d *Decision) bool {
 	s := c.judge.open(c.zero, &shard.Annex.logs, reading)
 	s.newest = max(s.newest, shard.Annex.swept)
 	now, wait := c.policy.decide(s, reading, n, d)
 	ok := wait == 0
-	if c.policy.size == 0 {
+	switch {
+	case c.policy.size == 0:
 		shard.Unlock()
 		return ok
-	}
-	if c.states.Full() {
+	case c.states.Full():
 		return c.askOverflow(shard, hash, reading, n, consume, ok, d)
-	}
-	if !ok || !consume || n == 0 {
+	case !ok || !consume || n == 0:
 		shard.Unlock()
 		return ok
 	}
 	slot := c.newSlot(shard, now, n)
-	if shard.Insert(hash, slot) == nil { // another shard took the last place meanwhile
+	if shard.Insert(hash, hole, slot) == nil { // another shard took the last place meanwhile
 		c.policy.release(c.judge.open(slot, &shard.Annex.logs, now))
 		return c.askOverflow(shard, hash, reading, n, consume, ok, d)
 	}
 	shard.Unlock()
 	c.sweeper.arm(c)
-	return true
+	return ok
 }
 
 // newSlot returns the slot of a key of which n were taken at an instant, and
@@ -208,7 +230,7 @@ func (c *clients) reset(hash uint64) {
 	shard.Lock()
 	defer shard.Unlock()
 	for {
-		slot := shard.Find(hash)
+		slot, _ := shard.Find(hash)
 		if slot == nil {
 			return
 		}

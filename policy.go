@@ -40,7 +40,8 @@ func (a Algorithm) String() string {
 
 // A Policy is an algorithm with its Limit, or a combination of policies. It is
 // an immutable value, cheap to copy and safe for concurrent use; compare it with
-// Equal. The zero Policy is invalid.
+// Equal, not with ==. The zero Policy is invalid. Making one never fails:
+// Validate says what is wrong with it, and New and NewPerClient panic.
 type Policy struct{ *spec }
 
 // A spec is what a Policy points to. It never changes once it is made.
@@ -124,7 +125,7 @@ func newMeter(a Algorithm, l Limit) meter {
 	case AlgorithmFixedWindow:
 		return fixedWindow{count: int64(l.count), period: int64(l.period)}
 	case AlgorithmSlidingWindow:
-		return slidingWindow{count: int64(l.count), period: int64(l.period)}
+		return newSlidingWindow(l)
 	default:
 		return slidingCounter{count: uint64(l.count), period: uint64(l.period)}
 	}
@@ -144,7 +145,7 @@ func (c constant) maxWithin(time.Duration) int64           { return c.capacity }
 
 // All returns the policy that admits what every part admits, each of which
 // then pays; or nothing is consumed. Its state is those of its parts, side by
-// side, so it costs one lookup, one lock and one reading of the clock.
+// side, so that one lock and one reading of the clock do for all of them.
 //
 //	wait = max of the parts' waits; Remaining = min of theirs
 func All(parts ...Policy) Policy {
@@ -211,7 +212,8 @@ func (p Policy) Algorithm() Algorithm {
 	return p.algorithm
 }
 
-// Limit returns the limit of a policy that is no combination.
+// Limit returns the limit of a policy, and false for a combination, which has
+// none of its own, and for the zero Policy.
 func (p Policy) Limit() (l Limit, ok bool) {
 	if p.spec == nil || p.combined() {
 		return Limit{}, false
@@ -219,7 +221,7 @@ func (p Policy) Limit() (l Limit, ok bool) {
 	return p.limit, true
 }
 
-// Parts returns the parts of a combination, nil of another policy.
+// Parts returns a copy of the parts of a combination, nil for another policy.
 func (p Policy) Parts() []Policy {
 	if p.spec == nil {
 		return nil
@@ -227,7 +229,8 @@ func (p Policy) Parts() []Policy {
 	return slices.Clone(p.parts)
 }
 
-// Equal reports whether both policies decide alike and go by the same names.
+// Equal reports whether both policies have the same algorithm, limit, queue and
+// name, and equal parts: they then decide alike.
 func (p Policy) Equal(q Policy) bool {
 	if p.spec == q.spec {
 		return true
@@ -385,12 +388,15 @@ func (p *spec) eachLeaf(s state, f func(*spec, state)) {
 	}
 }
 
-// refresh forgets what no longer counts in the buckets of a part that was not
-// charged: its words would be misread when they are older than the state.
+// refresh forgets what no longer counts in a part that was not charged: it
+// would be misread when it is much older than the state.
 func (p *spec) refresh(s state, now int64) {
 	p.eachLeaf(s, func(p *spec, s state) {
-		if b, ok := p.meter.(tokenBucket); ok && b.debtOf(s, now) == 0 {
-			s.words[0] = 0
+		switch m := p.meter.(type) {
+		case tokenBucket:
+			m.refresh(s, now)
+		case slidingWindow:
+			m.refresh(s, now)
 		}
 	})
 }
@@ -418,8 +424,8 @@ func (p *spec) share(s state, now int64) (most float64) {
 // release gives back what the state keeps outside of its words.
 func (p *spec) release(s state) {
 	p.eachLeaf(s, func(p *spec, s state) {
-		if _, ok := p.meter.(slidingWindow); ok {
-			s.logs.erase(s.words[0])
+		if w, ok := p.meter.(slidingWindow); ok {
+			s.logs.erase(w.format, s.words[0])
 		}
 	})
 }

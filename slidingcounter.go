@@ -7,10 +7,11 @@ import (
 )
 
 // SlidingCounter returns the policy that estimates a sliding window from two
-// counts: this window's, and the one before it weighted by what of it is still
-// in view. Windows begin where FixedWindow's do. Three words a key, whatever the
-// limit; in one period it admits more than l.Count() only if the window before
-// was used unevenly, and never as much as twice.
+// counts: this window's, and that of the window before, weighted by what of it
+// is still in view. Windows begin where FixedWindow's do. Its state is three
+// words, whatever the limit. In one period it admits more than l.Count() only if
+// the window before was used unevenly, and never twice as much. A limit with a
+// burst of its own is invalid: a window admits its count at once.
 func SlidingCounter(l Limit) Policy {
 	return newLeaf(AlgorithmSlidingCounter, l, 0)
 }

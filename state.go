@@ -24,9 +24,10 @@ func (s state) part(from, to int) state {
 	return s
 }
 
-// clamp returns the instant at which a reading is decided: a clock that stepped
-// back, or was read before another who was quicker, counts as where it was. The
-// first of all readings counts as the second, as its mark is for none.
+// clamp returns the instant at which a reading is decided: one below the newest
+// counts as the newest, whether the clock stepped back or another goroutine read
+// it later and was quicker. The lowest int64 counts as the one above it, as its
+// mark would be that of none.
 func (s state) clamp(now int64) int64 {
 	return max(now, reading(max(1, s.newest)))
 }

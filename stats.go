@@ -2,8 +2,8 @@ package weir
 
 import "github.com/goweir/weir/internal/striped"
 
-// Stats are counters since the limiter was made. The numbers of decisions
-// never decrease.
+// Stats are counters since the limiter was made, and how many clients and
+// reservations there are now. The counters never decrease.
 type Stats struct {
 	// Allowed and Denied count decisions with n > 0.
 	Allowed, Denied uint64
@@ -11,11 +11,12 @@ type Stats struct {
 	Shadowed uint64
 	// Waiting is how many reservations there are whose instant is still to come.
 	Waiting int
-	// Clients is how many keys a PerClient holds now.
+	// Clients is how many keys a PerClient holds now; 0 for a Limiter.
 	Clients int
-	// Evicted counts keys dropped as stale.
+	// Evicted counts keys dropped because they were full.
 	Evicted uint64
-	// Overflowed counts decisions for new keys while MaxClients were held.
+	// Overflowed counts decisions for new keys while as many were held as
+	// WithMaxClients allows.
 	Overflowed uint64
 }
 

@@ -6,8 +6,10 @@ import "time"
 // then l.Count() per l.Period(), evenly. It needs one word a key and is the
 // one to take unless there is a reason for another.
 //
-// The bound: in any span of d it admits at most l.Burst() and one more for
-// each interval that fits into d. So 10/s admits up to 19 in one second: the
+// The algorithm is the Generic Cell Rate Algorithm (ITU-T I.371): a token comes
+// back every l.Period() / l.Count(), rounded up to an eighth of a nanosecond. In
+// any span of d it admits at most l.Burst() and one more for each such interval
+// that ends before d is over. So 10/s admits up to 19 in one second: the
 // burst of 10, and 9 that come back meanwhile. Where that is too many, lower the
 // burst or use SlidingWindow.
 func TokenBucket(l Limit) Policy {
@@ -49,6 +51,13 @@ func (b tokenBucket) reset(s state, now, n int64) time.Duration {
 
 func (b tokenBucket) take(s state, now, n int64) {
 	s.words[0] = b.word(b.debtOf(s, now)+uint64(n)*b.interval, now)
+}
+
+// refresh makes a full bucket's word the one for full, which is never misread.
+func (b tokenBucket) refresh(s state, now int64) {
+	if b.debtOf(s, now) == 0 {
+		s.words[0] = 0
+	}
 }
 
 func (b tokenBucket) maxWithin(d time.Duration) int64 {

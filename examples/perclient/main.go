@@ -22,7 +22,7 @@ func main() { run(os.Stdout) }
 
 // run takes options so that the test can pass a clock of its own.
 func run(w io.Writer, opts ...weir.Option) {
-	// Where anybody can invent keys, bound how many are held: beyond that, the one that owes least is dropped.
+	// Where anybody can invent keys, bound how many are held: beyond that, of a few, the one that owes least is dropped.
 	opts = append(opts, weir.WithMaxClients(1_000_000, weir.EvictFullest))
 	logins := weir.NewPerClient[visitor](weir.TokenBucket(weir.Every(10*time.Minute).WithBurst(5)), opts...)
 	defer logins.Close()

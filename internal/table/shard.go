@@ -1,7 +1,6 @@
 package table
 
 import (
-	"iter"
 	"math"
 	"math/bits"
 	"slices"
@@ -24,13 +23,13 @@ type Shard[A any] struct {
 	_     [64]byte
 }
 
-// An array is at most 7/8 full, and the next is 15 % larger. The shards grow out
-// of step, so that at no number of keys all of them have just grown: on average
-// their arrays are 80 % full, and a key of one word takes 20 bytes.
+// An array is at most 9/10 full, and the next is a quarter larger. The shards
+// grow out of step, so that at no number of keys all of them have just grown: on
+// average their arrays are 80 % full, and a key of one word takes 20 bytes.
 const (
-	leastPlaces = 8
-	growth      = 1.15
-	fullest     = 7.0 / 8
+	leastPlaces = 10
+	growth      = 1.25
+	fullest     = 0.9
 )
 
 // stepOf spreads the steps of shards evenly over [0, 1), by the golden ratio.
@@ -54,39 +53,53 @@ func (s *Shard[A]) placesFor(keys int) int {
 func (s *Shard[A]) newArray(places int) *array {
 	entries := slices.Grow([]uint64(nil), places*s.width)
 	places = cap(entries) / s.width
-	return &array{entries: entries[:places*s.width], places: uint64(places), width: uint32(s.width), skip: s.skip}
+	return &array{
+		entries: entries[:places*s.width],
+		places:  uint64(places),
+		most:    int(float64(places) * fullest),
+		width:   uint32(s.width),
+		skip:    s.skip,
+	}
 }
-
-// full reports whether an array with that many used places takes no more.
-func (a *array) full(used int) bool { return float64(used) >= float64(a.places)*fullest }
 
 // Len returns how many keys the shard has.
 func (s *Shard[A]) Len() int { return int(s.live.Load()) }
 
-// Find returns the slot of a hash, nil if there is none. Under the lock its
-// first word is not Moved.
-func (s *Shard[A]) Find(hash uint64) []uint64 {
+// Find returns the slot of a hash, or nil and the hole where it would be put.
+// Under the lock a slot's first word is not Moved.
+func (s *Shard[A]) Find(hash uint64) (slot []uint64, hole Hole) {
 	return s.array.Load().find(key(hash))
 }
 
-// Insert makes a slot of those words for a hash that has none, and returns it,
-// or nil if the table is full.
-func (s *Shard[A]) Insert(hash uint64, words []uint64) []uint64 {
+// Open reports whether a hole that was found without the lock is still one, so
+// that the hash it was found for is still not there.
+func (s *Shard[A]) Open(hole Hole) bool {
+	return hole.array != nil && hole.array == s.array.Load() && hole.array.entries[hole.at] == empty
+}
+
+// Insert makes a slot of those words for a hash that has none, in the hole that
+// was found for it, and returns it, or nil if the table is full.
+func (s *Shard[A]) Insert(hash uint64, hole Hole, words []uint64) []uint64 {
 	if !s.add() {
 		return nil
 	}
-	return s.put(hash, words)
+	return s.put(hash, hole, words)
 }
 
-func (s *Shard[A]) put(hash uint64, words []uint64) []uint64 {
-	if s.array.Load().full(s.used) {
+func (s *Shard[A]) put(hash uint64, hole Hole, words []uint64) []uint64 {
+	a := s.array.Load()
+	if s.used >= a.most {
 		// The dead are left behind. If that is all there is to gain, it is enough
 		// for a while.
 		live := s.Len()
 		s.rebuild(s.placesFor(live+1+live/16), nil)
+		a = s.array.Load()
+	}
+	if hole.array != a {
+		hole.at = a.hole(key(hash))
 	}
 	s.used++
-	return s.array.Load().put(key(hash), words)
+	return a.put(key(hash), hole.at, words)
 }
 
 // add counts a key in, if that is not one too many.
@@ -129,13 +142,13 @@ func (s *Shard[A]) Replace(old, seen, hash uint64, words []uint64) []uint64 {
 	if !s.bury(old, seen) {
 		return nil
 	}
-	return s.put(hash, words)
+	return s.put(hash, Hole{}, words)
 }
 
 // bury leaves a dead entry in place of a key.
 func (s *Shard[A]) bury(hash, seen uint64) bool {
 	a := s.array.Load()
-	slot := a.find(key(hash))
+	slot, _ := a.find(key(hash))
 	if !atomic.CompareAndSwapUint64(&slot[0], seen, Moved) {
 		return false
 	}
@@ -182,10 +195,10 @@ func (s *Shard[A]) rebuild(places int, drop func(words []uint64) bool) {
 			dropped++
 			continue
 		}
-		if a.full(used) {
+		if used >= a.most {
 			a = s.enlarge(a, used+1)
 		}
-		a.put(old.entries[at], words)
+		a.put(old.entries[at], a.hole(old.entries[at]), words)
 		used++
 	}
 	s.sub(dropped)
@@ -197,7 +210,7 @@ func (s *Shard[A]) rebuild(places int, drop func(words []uint64) bool) {
 func (s *Shard[A]) enlarge(old *array, keys int) *array {
 	a := s.newArray(s.placesFor(keys))
 	for at := range old.keysFrom(0) {
-		a.put(old.entries[at], old.slot(at))
+		a.put(old.entries[at], a.hole(old.entries[at]), old.slot(at))
 	}
 	return a
 }
@@ -207,21 +220,11 @@ func copyWords(words, slot []uint64) {
 	copy(words[1:], slot[1:])
 }
 
-// slot returns the slot of the entry at an index.
-func (a *array) slot(at uint64) []uint64 {
-	return a.entries[at+1 : at+uint64(a.width) : at+uint64(a.width)]
-}
-
-// keysFrom yields the index of each live entry, once around from a place.
-func (a *array) keysFrom(place uint64) iter.Seq[uint64] {
-	return func(yield func(uint64) bool) {
-		at := place * uint64(a.width)
-		for range a.places {
-			if a.entries[at] >= leastKey && !yield(at) {
-				return
-			}
-			at = a.next(at)
-		}
+// Each calls f with every slot. It may change all but its first word.
+func (s *Shard[A]) Each(f func(slot []uint64)) {
+	a := s.array.Load()
+	for at := range a.keysFrom(0) {
+		f(a.slot(at))
 	}
 }
 

@@ -4,6 +4,7 @@
 package table
 
 import (
+	"iter"
 	"math"
 	"math/bits"
 	"sync/atomic"
@@ -67,10 +68,18 @@ func (t *Table[A]) Shard(hash uint64) *Shard[A] { return &t.shards[hash>>t.shift
 // Shards returns all of them.
 func (t *Table[A]) Shards() []Shard[A] { return t.shards }
 
-// Find returns the slot of a hash, nil if there is none. It takes no lock. The
-// slot is the key's for as long as its first word is not Moved.
-func (t *Table[A]) Find(hash uint64) []uint64 {
+// Find returns the slot of a hash, or nil and the hole where it would be put. It
+// takes no lock. The slot is the key's for as long as its first word is not
+// Moved.
+func (t *Table[A]) Find(hash uint64) (slot []uint64, hole Hole) {
 	return t.arrays[hash>>t.shift].Load().find(key(hash))
+}
+
+// A Hole is where a hash that is not there would be put, as long as nothing
+// else is.
+type Hole struct {
+	array *array
+	at    uint64
 }
 
 // An array holds a shard's entries: a key, then the words of its slot. Keys lie
@@ -80,6 +89,7 @@ func (t *Table[A]) Find(hash uint64) []uint64 {
 type array struct {
 	entries []uint64
 	places  uint64 // len(entries) / width
+	most    int    // places that may be used
 	width   uint32 // words of an entry, its key included
 	skip    uint8  // bits of a key that named the shard
 }
@@ -100,21 +110,23 @@ func (a *array) home(key uint64) uint64 {
 	return place * uint64(a.width)
 }
 
-// find returns the slot of a key, nil if it is not there.
-func (a *array) find(key uint64) []uint64 {
+// find returns the slot of a key, or the hole where its search ended.
+func (a *array) find(key uint64) ([]uint64, Hole) {
 	entries, width := a.entries, uint64(a.width)
 	if len(entries) == 0 {
-		return nil
+		return nil, Hole{}
 	}
 	at := a.home(key)
 	for {
 		switch atomic.LoadUint64(&entries[at]) {
 		case key:
-			return entries[at+1 : at+width : at+width]
+			return entries[at+1 : at+width : at+width], Hole{}
 		case empty:
-			return nil
+			return nil, Hole{a, at}
 		}
-		at = a.next(at)
+		if at += width; at >= uint64(len(entries)) {
+			at = 0
+		}
 	}
 }
 
@@ -127,16 +139,38 @@ func (a *array) next(at uint64) uint64 {
 	return 0
 }
 
-// put adds a key that is not there to an array that has a place for it. Its
-// words are in place before it can be found.
-func (a *array) put(key uint64, words []uint64) []uint64 {
-	width := uint64(a.width)
+// hole returns where a key that is not there is to be put.
+func (a *array) hole(key uint64) uint64 {
 	at := a.home(key)
 	for a.entries[at] != empty {
 		at = a.next(at)
 	}
-	slot := a.entries[at+1 : at+width : at+width]
+	return at
+}
+
+// put adds a key in a hole. Its words are in place before it can be found.
+func (a *array) put(key, at uint64, words []uint64) []uint64 {
+	slot := a.slot(at)
 	copy(slot, words)
 	atomic.StoreUint64(&a.entries[at], key)
 	return slot
+}
+
+// slot returns the slot of the entry at an index.
+func (a *array) slot(at uint64) []uint64 {
+	end := at + uint64(a.width)
+	return a.entries[at+1 : end : end]
+}
+
+// keysFrom yields the index of each live entry, once around from a place.
+func (a *array) keysFrom(place uint64) iter.Seq[uint64] {
+	return func(yield func(uint64) bool) {
+		at := place * uint64(a.width)
+		for range a.places {
+			if a.entries[at] >= leastKey && !yield(at) {
+				return
+			}
+			at = a.next(at)
+		}
+	}
 }
