@@ -4,8 +4,6 @@ import (
 	"math"
 	"math/bits"
 	"time"
-
-	"github.com/goweir/weir/internal/table"
 )
 
 // An instant is kept in ticks of 1/8 ns, modulo 2^64: fine enough that the
@@ -20,9 +18,10 @@ const tickOrigin = 0x9e3779b97f4a7c15
 // ticks returns the instant of a clock reading.
 func ticks(now int64) uint64 { return uint64(now)*ticksPerNano + tickOrigin }
 
-// maxDebt is the longest that a bucket takes to fill up. A word that seems
-// further ahead is of a time long past, taken modulo 2^64.
-const maxDebt = ticksPerNano * int64(maxSpan)
+// debtSlack is by how much a debt may seem to be above the capacity: a reading
+// may be a little late for the word. What is further ahead than that is no debt
+// but an instant long past, modulo 2^64.
+const debtSlack = ticksPerNano * uint64(365*24*time.Hour)
 
 // A bucket drains by one token an interval. All that it remembers is one word:
 // the instant when it will be full again, or 0 for a full one.
@@ -46,11 +45,19 @@ func (b bucket) debt(word uint64, now int64, idle uint64) uint64 {
 	if word == 0 || idle > uint64(maxSpan) {
 		return 0
 	}
-	debt := int64(word - ticks(now))
-	if debt < 0 || debt > maxDebt {
+	debt := word - ticks(now)
+	if debt > b.capacity+debtSlack {
 		return 0
 	}
-	return uint64(debt)
+	return debt
+}
+
+// fullFor returns how long a bucket has been full at now, 0 if it is not.
+func (b bucket) fullFor(word uint64, now int64) time.Duration {
+	if b.debt(word, now, 0) > 0 {
+		return 0
+	}
+	return time.Duration((ticks(now) - word) / ticksPerNano)
 }
 
 // wait returns how long it takes a debt to shrink so far that n, not more than
@@ -77,7 +84,7 @@ func (b bucket) word(debt uint64, now int64) uint64 {
 		return 0
 	}
 	word := ticks(now) + debt
-	if word == 0 || word == table.Moved {
+	if word == 0 || word == reserved {
 		return 1 // these two mean something else; 1 is a little later than either
 	}
 	return word

@@ -11,13 +11,18 @@ import (
 )
 
 const (
-	// mostShards keeps cores apart; more would only take memory.
+	// mostShards bounds what one lock is held for: at ten million clients a shard
+	// has five thousand to move when it grows or is swept. More would take memory
+	// where there are few clients.
 	mostShards = 2048
 	// clientsPerShard is what a bounded PerClient has at least, so that a shard
 	// always has enough clients to choose one to evict from.
 	clientsPerShard = 512
 	// sampled is how many clients are looked at to find one to evict.
 	sampled = 8
+	// leastRetry is what a client is told at least that DenyNew denies: one that
+	// was not looked at may be full already, but to ask again at once is no use.
+	leastRetry = time.Millisecond
 )
 
 // shards returns into how many shards to divide the states.
@@ -51,25 +56,34 @@ func (c *clients) sweepShard(shard *table.Shard[annex]) int {
 		return 0
 	}
 	reading := int64(c.clock.Now())
-	then := saturatingSub(reading, int64(c.staleAfter))
 	evicted := shard.Sweep(func(slot []uint64, stopped bool) bool {
-		s := c.judge.open(slot, &shard.Annex.logs, then)
-		if mark(then) < s.newest || c.policy.reset(s, then) > 0 {
+		if !c.stale(slot, &shard.Annex.logs, reading) {
 			return false
 		}
 		if stopped {
-			c.policy.release(s)
+			c.policy.release(c.decider.open(slot, &shard.Annex.logs, reading))
 		}
 		return true
 	})
 	if evicted > 0 {
 		shard.Annex.drop(reading)
 		shard.Annex.logs.pack(c.policy.spec, func(f func(state)) {
-			shard.Each(func(slot []uint64) { f(c.judge.open(slot, nil, reading)) })
+			shard.Each(func(slot []uint64) { f(c.decider.open(slot, nil, reading)) })
 		})
 		c.sweeper.evicted.Add(uint64(evicted))
 	}
 	return evicted
+}
+
+// stale reports whether the state in a slot is full at a reading, and has been
+// for as long as it is kept then.
+func (c *clients) stale(slot []uint64, logs *logbook, reading int64) bool {
+	if b := c.decider.bucket; b != nil {
+		return b.debt(slot[0], reading, 0) == 0 && b.fullFor(slot[0], reading) >= c.staleAfter
+	}
+	then := saturatingSub(reading, int64(c.staleAfter))
+	s := c.decider.open(slot, logs, reading)
+	return mark(then) >= s.newest && c.policy.reset(s, then) == 0
 }
 
 // drop notes that a state was dropped at a reading.
@@ -90,7 +104,7 @@ func (c *clients) victim(shard *table.Shard[annex], reading int64) victim {
 	var best victim
 	shard.Sample(rand.Uint64(), sampled, func(hash uint64, slot []uint64) {
 		v := victim{hash: hash, seen: slot[0], found: true}
-		s := c.judge.open(slot, &shard.Annex.logs, reading)
+		s := c.decider.open(slot, &shard.Annex.logs, reading)
 		now := s.clamp(reading)
 		v.share, v.reset = c.policy.share(s, now), c.policy.reset(s, now)
 		if !best.found || v.share < best.share || v.share == best.share && v.reset < best.reset {
@@ -103,46 +117,49 @@ func (c *clients) victim(shard *table.Shard[annex], reading int64) victim {
 // gone notes that a victim was dropped at a reading, and gives back what its
 // slot, which is no longer one, refers to.
 func (c *clients) gone(shard *table.Shard[annex], v victim, slot []uint64, reading int64) {
-	c.policy.release(c.judge.open(slot, &shard.Annex.logs, reading))
+	c.policy.release(c.decider.open(slot, &shard.Annex.logs, reading))
 	shard.Annex.drop(reading)
 	if v.reset == 0 {
 		c.sweeper.evicted.Add(1)
 	}
 }
 
-// askOverflow decides about a new client when no more are to be held. ok and d
-// are what the policy says of it. It unlocks the shard.
-func (c *clients) askOverflow(shard *table.Shard[annex], hash uint64, reading, n int64, consume, ok bool, d *Decision) bool {
-	v := c.victim(shard, reading)
-	switch {
+// decideOverflow decides about a new client when no more are to be held, under
+// its shard's lock. ok and out are what the policy says of it, for an admission
+// at the instant now. elsewhere says that first another shard must lose a client.
+func (c *clients) decideOverflow(shard *table.Shard[annex], hash uint64, now, reading, n int64, consume, ok bool, out *Decision) (_, elsewhere bool) {
+	takes := ok && consume && n > 0
+	switch v := c.victim(shard, reading); {
 	case v.found && (v.reset == 0 || c.overflow == EvictFullest):
-		if ok && consume && n > 0 {
-			old, _ := shard.Find(v.hash)
-			now := state{newest: shard.Annex.swept}.clamp(reading)
-			if shard.Replace(v.hash, v.seen, hash, c.newSlot(shard, now, n)) == nil {
-				shard.Unlock() // it was charged meanwhile
-				return c.ask(hash, n, consume, d)
-			}
-			c.gone(shard, v, old, reading)
+		if takes && !c.evict(shard, v, hash, now, reading, n) {
+			// That one was charged meanwhile.
+			return c.decideOverflow(shard, hash, now, reading, n, consume, ok, out)
 		}
-		shard.Unlock()
 	case c.overflow == EvictFullest:
-		shard.Unlock()
-		if ok && consume && n > 0 {
-			c.evictElsewhere(reading)
-			return c.ask(hash, n, consume, d)
+		if takes {
+			return false, true
 		}
 	case c.overflow == DenyNew:
-		shard.Unlock()
-		ok = c.denyNew(v, n, ok, d)
+		ok = denyNew(v, n, ok, out)
 	default:
-		shard.Unlock()
-		ok = c.shared.ask(&c.judge, n, consume, d)
+		ok = c.shared.decide(&c.decider, n, consume, out)
 	}
 	if consume && n > 0 {
 		c.tally.Add(countOverflowed)
 	}
-	return ok
+	return ok, false
+}
+
+// evict puts a new client, of which n are taken, in the place of a victim if
+// that is still what it was. Only a slot of one word, which has no logs to give
+// back, can have changed.
+func (c *clients) evict(shard *table.Shard[annex], v victim, hash uint64, now, reading, n int64) bool {
+	old, _ := shard.Find(v.hash)
+	if shard.Replace(v.hash, v.seen, hash, c.newSlot(shard, now, n)) == nil {
+		return false
+	}
+	c.gone(shard, v, old, reading)
+	return true
 }
 
 // evictElsewhere drops a client of the first shard from a random one on that
@@ -168,15 +185,13 @@ func (c *clients) evictElsewhere(reading int64) {
 	}
 }
 
-// denyNew denies a new client until the first of those it looked at is full
-// and can go.
-func (c *clients) denyNew(v victim, n int64, ok bool, d *Decision) bool {
-	if d != nil {
-		d.Remaining = 0
+// denyNew denies a new client. When a place will be free is not known: it says
+// when the client that it looked at is full.
+func denyNew(v victim, n int64, ok bool, out *Decision) bool {
+	if out != nil {
+		out.Remaining = 0
 		if ok && n > 0 {
-			d.Allowed = false
-			d.RetryAfter = max(v.reset, time.Millisecond)
-			d.ResetAfter = 0
+			out.Allowed, out.RetryAfter, out.ResetAfter = false, max(v.reset, leastRetry), 0
 		}
 	}
 	return ok && n == 0

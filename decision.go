@@ -46,10 +46,10 @@ type leaf struct {
 // that is nil. The state is only read: to charge it, call take.
 func (p *spec) decide(s state, reading, n int64, d *Decision) (now int64, wait time.Duration) {
 	now = s.clamp(reading)
-	wait, binding := p.blocker(s, now, n)
 	if d == nil {
-		return now, wait
+		return now, p.wait(s, now, n)
 	}
+	wait, binding := p.blocker(s, now, n)
 	var room int64
 	if wait == 0 {
 		room, binding = p.room(s, now, n)

@@ -1,18 +1,13 @@
 package weir
 
-import (
-	"sync"
-	"sync/atomic"
-)
-
 // A Limiter is one policy with one state. Make it with New: the zero Limiter is
 // of no use. It is safe for concurrent use.
 type Limiter struct {
 	policy Policy
 	options
-	judge judge
-	cell  cell
-	tally tally
+	decider decider
+	cell    cell
+	tally   tally
 }
 
 // New returns a Limiter that is full. It panics if p is invalid, with the text
@@ -20,8 +15,8 @@ type Limiter struct {
 // keys have no effect.
 func New(p Policy, opts ...Option) *Limiter {
 	l := &Limiter{policy: mustBeValid(p), options: newOptions(opts)}
-	l.judge = newJudge(p, l.clock)
-	l.cell = newCell(&l.judge)
+	l.decider = newDecider(p, l.clock)
+	l.cell = newCell(&l.decider)
 	l.tally = newTally()
 	return l
 }
@@ -68,47 +63,9 @@ func (l *Limiter) Stats() Stats { return l.tally.stats() }
 
 // decide is what every verb comes to. It fills d unless that is nil.
 func (l *Limiter) decide(n int, consume bool, d *Decision) bool {
-	ok := l.cell.ask(&l.judge, int64(n), consume, d)
+	ok := l.cell.decide(&l.decider, int64(n), consume, d)
 	if consume {
 		l.tally.count(n, ok, l.shadow)
 	}
 	return l.verdict(ok, d)
-}
-
-// A cell is a single state with its lock: a Limiter's, or the one that
-// ShareOverflow's clients share.
-type cell struct {
-	mu   sync.Mutex
-	slot []uint64
-	logs logbook
-}
-
-// cellWords keeps a cell's slot away from what others change: two cache lines.
-const cellWords = 16
-
-func newCell(j *judge) cell {
-	return cell{slot: make([]uint64, j.slotSize(), max(cellWords, j.slotSize()))}
-}
-
-// ask has the state judged, without the lock where that will do.
-func (c *cell) ask(j *judge, n int64, consume bool, d *Decision) bool {
-	if j.bucket != nil {
-		ok, _ := j.askWord(&c.slot[0], n, consume, d)
-		return ok
-	}
-	reading := int64(j.clock.Now())
-	if d == nil && j.closed(c.slot, reading, n) {
-		return false
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return j.askLocked(c.slot, &c.logs, reading, n, consume, d)
-}
-
-func (c *cell) reset() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	atomic.StoreUint64(&c.slot[0], 0)
-	clear(c.slot[1:])
-	c.logs = logbook{}
 }

@@ -87,3 +87,14 @@ func WithSweepEvery(d time.Duration) Option {
 // WithShadow makes decisions that are counted and reported but deny nobody:
 // Allowed is true of a denial too, and Shadowed says so.
 func WithShadow() Option { return func(o *options) { o.shadow = true } }
+
+// verdict returns what the caller is told of a decision.
+func (o *options) verdict(ok bool, d *Decision) bool {
+	if ok || !o.shadow {
+		return ok
+	}
+	if d != nil {
+		d.Allowed, d.Shadowed = true, true
+	}
+	return true
+}

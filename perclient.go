@@ -10,8 +10,8 @@ import (
 // A PerClient is one policy with a state for each key: an address, a user, a
 // route, or a struct of several. It is safe for concurrent use.
 //
-// It holds only keys that are not full: the others need no memory, as a full
-// one is like one that was never seen. A key is known by a 64-bit hash with a
+// It holds a key from its first admission until a sweep finds it full again. The
+// others need no memory: a full one is like one that was never seen. A key is known by a 64-bit hash with a
 // secret seed and is not kept itself, so keys can be asked for but not listed.
 // Among n keys the chance that any two share a hash is n^2 / 2^65, 3 in 100
 // million at a million keys; those two are then limited together: more, never
@@ -25,7 +25,7 @@ type PerClient[K comparable] struct {
 type clients struct {
 	policy Policy
 	options
-	judge   judge
+	decider decider
 	states  *table.Table[annex]
 	zero    []uint64 // the slot of a key that was never seen
 	shared  cell     // ShareOverflow's
@@ -49,10 +49,10 @@ type annex struct {
 // PerClient that nobody refers to is collected, closed or not.
 func NewPerClient[K comparable](p Policy, opts ...Option) *PerClient[K] {
 	c := &clients{policy: mustBeValid(p), options: newOptions(opts), tally: newTally()}
-	c.judge = newJudge(p, c.clock)
-	c.states = table.New[annex](c.shards(), c.judge.slotSize(), c.maxClients)
-	c.zero = make([]uint64, c.judge.slotSize())
-	c.shared = newCell(&c.judge)
+	c.decider = newDecider(p, c.clock)
+	c.states = table.New[annex](c.shards(), c.decider.slotSize(), c.maxClients)
+	c.zero = make([]uint64, c.decider.slotSize())
+	c.shared = newCell(&c.decider)
 	return &PerClient[K]{seed: maphash.MakeSeed(), clients: c}
 }
 
@@ -90,7 +90,8 @@ func (c *PerClient[K]) Peek(key K, n int) Decision {
 // would admit.
 func (c *PerClient[K]) Tokens(key K) int { return c.Peek(key, 0).Remaining }
 
-// Reset forgets the key, which makes it full.
+// Reset forgets the key, which makes it full. The state that ShareOverflow's
+// clients share stays as it is.
 func (c *PerClient[K]) Reset(key K) { c.clients.reset(c.hash(key)) }
 
 // Policy returns the policy in force.
@@ -104,7 +105,8 @@ func (c *PerClient[K]) Stats() Stats {
 	return s
 }
 
-// Len returns how many clients are held now.
+// Len returns how many clients are held now, those included that are full and
+// not swept yet.
 func (c *PerClient[K]) Len() int { return c.clients.states.Len() }
 
 // Sweep drops the clients that have been full for as long as WithStaleAfter
@@ -118,94 +120,103 @@ func (c *PerClient[K]) Close() error {
 	return nil
 }
 
-// decide is what every verb comes to. It fills d unless that is nil.
-func (c *clients) decide(hash uint64, n int, consume bool, d *Decision) bool {
-	ok := c.ask(hash, int64(n), consume, d)
+// decide is what every verb comes to. It fills out unless that is nil.
+func (c *clients) decide(hash uint64, n int, consume bool, out *Decision) bool {
+	var ok bool
+	if c.decider.bucket != nil {
+		ok = c.decideWord(hash, int64(n), consume, out)
+	} else {
+		ok = c.decideWords(hash, int64(n), consume, out)
+	}
 	if consume {
 		c.tally.count(n, ok, c.shadow)
 	}
-	return c.verdict(ok, d)
+	return c.verdict(ok, out)
 }
 
-// ask finds the key's state and has it judged: without a lock if it is there
-// and that will do, otherwise under its shard's.
-func (c *clients) ask(hash uint64, n int64, consume bool, d *Decision) bool {
+// decideWord decides about a state of one word, without a lock if it is there.
+func (c *clients) decideWord(hash uint64, n int64, consume bool, out *Decision) bool {
 	slot, hole := c.states.Find(hash)
-	if c.judge.bucket != nil {
-		if slot != nil {
-			if ok, moved := c.judge.askWord(&slot[0], n, consume, d); !moved {
-				return ok
-			}
+	if slot != nil {
+		if ok, moved := c.decider.decideWord(&slot[0], n, consume, out); !moved {
+			return ok
 		}
-		return c.askWordLocked(hash, hole, n, consume, d)
 	}
-	reading := int64(c.clock.Now())
-	if slot != nil && d == nil && c.judge.closed(slot, reading, n) {
-		return false
-	}
-	shard := c.states.Shard(hash)
-	shard.Lock()
-	if slot, hole = shard.Find(hash); slot == nil {
-		return c.askNew(shard, hash, hole, reading, n, consume, d)
-	}
-	defer shard.Unlock()
-	return c.judge.askLocked(slot, &shard.Annex.logs, reading, n, consume, d)
-}
-
-// askWordLocked has a state of one word judged under its shard's lock: a new
-// one, or one that has moved.
-func (c *clients) askWordLocked(hash uint64, hole table.Hole, n int64, consume bool, d *Decision) bool {
 	shard := c.states.Shard(hash)
 	shard.Lock()
 	if !shard.Open(hole) {
-		var slot []uint64
 		if slot, hole = shard.Find(hash); slot != nil {
-			ok, _ := c.judge.askWord(&slot[0], n, consume, d)
+			ok, _ := c.decider.decideWord(&slot[0], n, consume, out)
 			shard.Unlock()
 			return ok
 		}
 	}
-	if !c.states.Full() {
-		fresh := [1]uint64{}
-		ok, _ := c.judge.askWord(&fresh[0], n, consume, d)
-		if fresh[0] == 0 {
-			shard.Unlock()
-			return ok
-		}
-		if shard.Insert(hash, hole, fresh[:]) != nil {
-			shard.Unlock()
-			c.sweeper.arm(c)
-			return ok
-		}
-		// Another shard took the last place meanwhile.
+	if c.states.Full() {
+		return c.decideNew(shard, hash, hole, int64(c.clock.Now()), n, consume, out)
 	}
-	return c.askNew(shard, hash, hole, int64(c.clock.Now()), n, consume, d)
-}
-
-// askNew asks the policy about a key that has no state, and gives it one if it
-// needs one. It unlocks the shard.
-func (c *clients) askNew(shard *table.Shard[annex], hash uint64, hole table.Hole, reading, n int64, consume bool, d *Decision) bool {
-	s := c.judge.open(c.zero, &shard.Annex.logs, reading)
-	s.newest = max(s.newest, shard.Annex.swept)
-	now, wait := c.policy.decide(s, reading, n, d)
-	ok := wait == 0
-	switch {
-	case c.policy.size == 0:
-		shard.Unlock()
-		return ok
-	case c.states.Full():
-		return c.askOverflow(shard, hash, reading, n, consume, ok, d)
-	case !ok || !consume || n == 0:
+	var fresh [1]uint64
+	ok, _ := c.decider.decideWord(&fresh[0], n, consume, out)
+	if fresh[0] == 0 {
 		shard.Unlock()
 		return ok
 	}
-	slot := c.newSlot(shard, now, n)
-	if shard.Insert(hash, hole, slot) == nil { // another shard took the last place meanwhile
-		c.policy.release(c.judge.open(slot, &shard.Annex.logs, now))
-		return c.askOverflow(shard, hash, reading, n, consume, ok, d)
+	if shard.Insert(hash, hole, fresh[:]) == nil { // another shard took the last place meanwhile
+		return c.decideNew(shard, hash, hole, int64(c.clock.Now()), n, consume, out)
 	}
 	shard.Unlock()
 	c.sweeper.arm(c)
+	return ok
+}
+
+// decideWords decides about a state of several words under its shard's lock, or
+// without it if the state is known to deny.
+func (c *clients) decideWords(hash uint64, n int64, consume bool, out *Decision) bool {
+	reading := int64(c.clock.Now())
+	if out == nil {
+		if slot, _ := c.states.Find(hash); slot != nil && c.decider.closed(slot, reading, n) {
+			return false
+		}
+	}
+	shard := c.states.Shard(hash)
+	shard.Lock()
+	slot, hole := shard.Find(hash)
+	if slot == nil {
+		return c.decideNew(shard, hash, hole, reading, n, consume, out)
+	}
+	defer shard.Unlock()
+	return c.decider.decideLocked(slot, &shard.Annex.logs, reading, n, consume, out)
+}
+
+// decideNew decides about a key that has no state, and gives it one if it needs
+// one. It unlocks the shard.
+func (c *clients) decideNew(shard *table.Shard[annex], hash uint64, hole table.Hole, reading, n int64, consume bool, out *Decision) bool {
+	s := c.decider.open(c.zero, &shard.Annex.logs, reading)
+	s.newest = max(s.newest, shard.Annex.swept)
+	now, wait := c.policy.decide(s, reading, n, out)
+	ok := wait == 0
+	full := c.policy.size > 0 && c.states.Full()
+	if !full && ok && consume && n > 0 && c.policy.size > 0 {
+		slot := c.newSlot(shard, now, n)
+		if shard.Insert(hash, hole, slot) != nil {
+			shard.Unlock()
+			c.sweeper.arm(c)
+			return true
+		}
+		c.policy.release(c.decider.open(slot, &shard.Annex.logs, now))
+		full = true // another shard took the last place meanwhile
+	}
+	elsewhere := false
+	if full {
+		ok, elsewhere = c.decideOverflow(shard, hash, now, reading, n, consume, ok, out)
+	}
+	shard.Unlock()
+	if elsewhere {
+		c.evictElsewhere(reading)
+		if c.decider.bucket != nil {
+			return c.decideWord(hash, n, consume, out)
+		}
+		return c.decideWords(hash, n, consume, out)
+	}
 	return ok
 }
 
@@ -217,9 +228,9 @@ func (c *clients) newSlot(shard *table.Shard[annex], now, n int64) []uint64 {
 	}
 	slot := shard.Annex.slot
 	clear(slot)
-	s := c.judge.open(slot, &shard.Annex.logs, now)
+	s := c.decider.open(slot, &shard.Annex.logs, now)
 	c.policy.take(s, now, n)
-	if c.judge.bucket == nil {
+	if c.decider.bucket == nil {
 		slot[slotNewest] = mark(now)
 	}
 	return slot
@@ -235,7 +246,7 @@ func (c *clients) reset(hash uint64) {
 			return
 		}
 		if shard.Delete(hash, atomic.LoadUint64(&slot[0])) {
-			c.policy.release(c.judge.open(slot, &shard.Annex.logs, 0))
+			c.policy.release(c.decider.open(slot, &shard.Annex.logs, 0))
 			return
 		}
 	}

@@ -100,6 +100,9 @@ func (w slidingWindow) refresh(s state, now int64) {
 	s.words[0] = l.ref()
 }
 
+// release drops the log.
+func (w slidingWindow) release(s state) { s.logs.erase(w.format, s.words[0]) }
+
 // trim returns the log without what is out of view, if that is half of it, so
 // that a stamp is moved once on average, or longer than a period.
 func (w slidingWindow) trim(s state, now int64) log {

@@ -12,6 +12,9 @@ type state struct {
 	logs   *logbook
 }
 
+// reserved is a word that no state has in its first place: it is the owner's.
+const reserved = math.MaxUint64
+
 // mark returns a reading as a word that ascends with it and is 0 for none.
 func mark(reading int64) uint64 { return max(1, uint64(reading)^1<<63) }
 

@@ -63,3 +63,38 @@ func (b tokenBucket) refresh(s state, now int64) {
 func (b tokenBucket) maxWithin(d time.Duration) int64 {
 	return saturatingAdd(b.burst, b.within(d))
 }
+
+// buckets are token buckets that must all admit, with a word each. What takes
+// apart a combination of nothing else comes to the same, and longer.
+type buckets []tokenBucket
+
+// bucketsOf returns the buckets of parts that are nothing else.
+func bucketsOf(parts []Policy) (all buckets) {
+	for _, part := range parts {
+		if part.buckets == nil {
+			return nil
+		}
+		all = append(all, part.buckets...)
+	}
+	return all
+}
+
+func (bs buckets) wait(words []uint64, now int64, idle uint64, n int64) (wait time.Duration) {
+	words = words[:len(bs)]
+	for i := range bs {
+		b := &bs[i]
+		if n < 0 || n > b.burst {
+			return Never
+		}
+		wait = max(wait, b.bucket.wait(b.debt(words[i], now, idle), n))
+	}
+	return wait
+}
+
+func (bs buckets) take(words []uint64, now int64, idle uint64, n int64) {
+	words = words[:len(bs)]
+	for i := range bs {
+		b := &bs[i]
+		words[i] = b.word(b.debt(words[i], now, idle)+uint64(n)*b.interval, now)
+	}
+}

@@ -1,0 +1,44 @@
+package weir
+
+import (
+	"sync"
+	"sync/atomic"
+)
+
+// A cell is a single state with its lock: a Limiter's, or the one that
+// ShareOverflow's clients share.
+type cell struct {
+	mu   sync.Mutex
+	slot []uint64
+	logs logbook
+}
+
+// cellWords keeps a cell's slot away from what others change: two cache lines.
+const cellWords = 16
+
+func newCell(d *decider) cell {
+	return cell{slot: make([]uint64, d.slotSize(), max(cellWords, d.slotSize()))}
+}
+
+// ask has the state judged, without the lock where that will do.
+func (c *cell) decide(d *decider, n int64, consume bool, out *Decision) bool {
+	if d.bucket != nil {
+		ok, _ := d.decideWord(&c.slot[0], n, consume, out)
+		return ok
+	}
+	reading := int64(d.clock.Now())
+	if out == nil && d.closed(c.slot, reading, n) {
+		return false
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return d.decideLocked(c.slot, &c.logs, reading, n, consume, out)
+}
+
+func (c *cell) reset() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	atomic.StoreUint64(&c.slot[0], 0)
+	clear(c.slot[1:])
+	c.logs = logbook{}
+}

@@ -1,0 +1,167 @@
+package weir
+
+import (
+	"sync/atomic"
+	"time"
+
+	"github.com/goweir/weir/internal/table"
+)
+
+// A decider decides about states that others keep for it, in slots of words:
+//
+//	(word)                     where the whole state is a bucket's one word and
+//	                           the clock never steps back: no lock, it is changed
+//	                           by compare-and-swap
+//	(closed, newest, words...) otherwise: the owner's lock is held, but for
+//	                           closed, which may be read without it
+//
+// newest is the mark of the newest reading at which the state was charged.
+// closed is a mark before which nothing is admitted, as a denial found out: who
+// comes earlier is denied without the lock.
+type decider struct {
+	policy *spec
+	clock  Clock
+	bucket *tokenBucket // of a slot of one word; otherwise nil
+}
+
+const (
+	slotClosed = 0
+	slotNewest = 1
+	slotWords  = 2
+)
+
+// The word that no state has is the one that says that its slot has moved.
+var _ = [1]struct{}{}[table.Moved-reserved]
+
+func newDecider(p Policy, clock Clock) decider {
+	d := decider{policy: p.spec, clock: clock}
+	if b, ok := p.meter.(tokenBucket); ok && neverStepsBack(clock) {
+		d.bucket = &b
+	}
+	return d
+}
+
+// slotSize returns how many words a slot has.
+func (d *decider) slotSize() int {
+	if d.bucket != nil {
+		return 1
+	}
+	return slotWords + d.policy.size
+}
+
+// open returns the state in a slot, to be looked at at a reading.
+func (d *decider) open(slot []uint64, logs *logbook, reading int64) state {
+	if d.bucket != nil {
+		return state{newest: mark(reading), words: slot, logs: logs}
+	}
+	return state{newest: slot[slotNewest], words: slot[slotWords:], logs: logs}
+}
+
+// decideWord decides about a slot of one word and takes n if it is admitted and
+// consume says so. It fills out unless that is nil. moved says that the slot is
+// no longer the state's.
+func (d *decider) decideWord(word *uint64, n int64, consume bool, out *Decision) (ok, moved bool) {
+	b := d.bucket
+	seen := atomic.LoadUint64(word)
+	// The clock is read after the word: all readings that went into the word
+	// were taken before it was stored, so none is newer than this one.
+	now := int64(d.clock.Now())
+	raced := false
+	for {
+		if seen == table.Moved {
+			return false, true
+		}
+		debt := b.debt(seen, now, 0)
+		wait := Never
+		if 0 <= n && n <= b.burst {
+			wait = b.bucket.wait(debt, n)
+		}
+		switch {
+		case wait > 0 && raced:
+			// The word has changed since the clock was read, maybe at a later
+			// reading that left room for this one: look at both again.
+			seen, now, raced = atomic.LoadUint64(word), int64(d.clock.Now()), false
+			continue
+		case wait == 0:
+			debt += uint64(n) * b.interval
+			if consume && n > 0 && !atomic.CompareAndSwapUint64(word, seen, b.word(debt, now)) {
+				seen, raced = atomic.LoadUint64(word), true
+				continue
+			}
+		}
+		if out != nil {
+			*out = Decision{
+				Allowed:    wait == 0,
+				Remaining:  clampInt(b.tokens(debt)),
+				RetryAfter: wait,
+				Policy:     d.policy.name,
+				Limit:      clampInt(b.burst),
+				ResetAfter: nanos(debt),
+			}
+		}
+		return wait == 0, false
+	}
+}
+
+// closed reports whether n is denied at a reading by what an earlier denial
+// noted in a slot of several words. It needs no lock.
+func (d *decider) closed(slot []uint64, reading, n int64) bool {
+	until := atomic.LoadUint64(&slot[slotClosed])
+	return until != table.Moved && n > 0 && mark(reading) < until
+}
+
+// decideLocked decides about a slot of several words under its owner's lock.
+func (d *decider) decideLocked(slot []uint64, logs *logbook, reading, n int64, consume bool, out *Decision) bool {
+	if out == nil && d.policy.buckets != nil {
+		return d.decideBuckets(slot, reading, n, consume)
+	}
+	s := d.open(slot, logs, reading)
+	now, wait := d.policy.decide(s, reading, n, out)
+	if wait > 0 {
+		closeUntil(slot, now, wait, n)
+		return false
+	}
+	if consume && n > 0 {
+		d.policy.take(s, now, n)
+		charged(slot, now)
+	}
+	return true
+}
+
+// decideBuckets is decideLocked for nothing but buckets and a caller who wants
+// no more than the answer. It spares them the state and the tree.
+func (d *decider) decideBuckets(slot []uint64, reading, n int64, consume bool) bool {
+	s := state{newest: slot[slotNewest]}
+	now, words := s.clamp(reading), slot[slotWords:]
+	idle := s.idle(now)
+	if wait := d.policy.buckets.wait(words, now, idle, n); wait > 0 {
+		closeUntil(slot, now, wait, n)
+		return false
+	}
+	if consume && n > 0 {
+		d.policy.buckets.take(words, now, idle, n)
+		charged(slot, now)
+	}
+	return true
+}
+
+// closeUntil notes the wait of a denial. What is denied to 1 is denied to more,
+// so it is the wait for 1 that closes the slot; a Peek finds that out as well as
+// a Take. (The mark of Never would be table.Moved.)
+func closeUntil(slot []uint64, now int64, wait time.Duration, n int64) {
+	if n != 1 || wait == Never {
+		return
+	}
+	if opens := saturatingAdd(now, int64(wait)); opens < int64(Never) {
+		atomic.StoreUint64(&slot[slotClosed], mark(opens))
+	}
+}
+
+// charged notes in a slot of several words when it was.
+func charged(slot []uint64, now int64) {
+	slot[slotNewest] = mark(now)
+	if slot[slotClosed] != 0 {
+		// It is open: also to a late reading, which counts as this one.
+		atomic.StoreUint64(&slot[slotClosed], 0)
+	}
+}
