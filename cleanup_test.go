@@ -3,6 +3,7 @@ package weir_test
 import (
 	"context"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"runtime"
 	"sync"
@@ -395,4 +396,25 @@ func TestNeverMoreThanMaxClientsConcurrently(t *testing.T) {
 			require.Positive(t, clients.Stats().Overflowed)
 		})
 	}
+}
+
+// A client that is to be kept for longer than a bucket's word can tell two
+// instants apart is kept, and its debt never forgotten.
+func TestALongStalenessForgetsNoDebt(t *testing.T) {
+	for _, years := range []time.Duration{1, 29, 31, 36, 37, 40, 60, 73, 290} {
+		for name, p := range map[string]weir.Policy{
+			"an hour":  weir.TokenBucket(weir.PerHour(10)),
+			"29 years": weir.TokenBucket(weir.Every(29 * 365 * 24 * time.Hour)),
+		} {
+			clients := weir.NewPerClient[int](p, weir.WithStaleAfter(years*365*24*time.Hour))
+			require.True(t, clients.Allow(1))
+			left := clients.Tokens(1)
+			require.Zero(t, clients.Sweep(), "%s, %d years", name, years)
+			require.Equal(t, left, clients.Tokens(1), "%s, %d years", name, years)
+		}
+	}
+	clients := weir.NewPerClient[int](weir.TokenBucket(weir.PerHour(10)), weir.WithStaleAfter(math.MaxInt64))
+	require.True(t, clients.Allow(1))
+	require.Zero(t, clients.Sweep())
+	require.Equal(t, 9, clients.Tokens(1))
 }

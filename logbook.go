@@ -26,17 +26,15 @@ func (b *logbook) arena(bytes int) *arena.Arena {
 	return a
 }
 
-// A logRef is a log as a state's word: its length in stamps, and its block in
+// A log as a state's word, its ref, is its length in stamps above its block in
 // the arena. 0 is the empty log.
-type logRef = uint64
-
 const logLenBits = 32
 
-func splitLogRef(ref logRef) (length int, block arena.Ref) {
+func splitLogRef(ref uint64) (length int, block arena.Ref) {
 	return int(ref >> logLenBits), arena.Ref(ref & math.MaxUint32)
 }
 
-func joinLogRef(length int, block arena.Ref) logRef {
+func joinLogRef(length int, block arena.Ref) uint64 {
 	return uint64(length)<<logLenBits | uint64(block)
 }
 
@@ -59,7 +57,7 @@ func (b *logbook) open(f stampFormat, s state) log {
 	return l
 }
 
-func (l *log) ref() logRef { return joinLogRef(l.len, l.block) }
+func (l *log) ref() uint64 { return joinLogRef(l.len, l.block) }
 
 // at returns the instant of a stamp.
 func (l *log) at(i int) int64 {
@@ -142,7 +140,7 @@ func (l *log) resize(stamps int) {
 }
 
 // erase drops a log.
-func (b *logbook) erase(f stampFormat, ref logRef) {
+func (b *logbook) erase(f stampFormat, ref uint64) {
 	if _, block := splitLogRef(ref); block != 0 {
 		b.arena(f.bytes).Resize(block, 0)
 	}

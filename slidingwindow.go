@@ -22,7 +22,7 @@ func SlidingWindow(l Limit) Policy {
 //	admits  = n <= count - used(t)
 //
 // What was taken at u is out of view at u + period and not before. The state's
-// word is the logRef of its log.
+// word is the ref of its log.
 type slidingWindow struct {
 	count  int64
 	period int64

@@ -197,3 +197,19 @@ func TestNothingRunsUnlessAskedFor(t *testing.T) {
 		require.Zero(t, goroutinesOfWeir())
 	})
 }
+
+// A jump of the clock fills buckets and no more, however far it goes.
+func TestAnyNumberOfIdleYears(t *testing.T) {
+	for _, years := range []time.Duration{30, 40, 50, 60, 70, 100, 150} {
+		synctest.Test(t, func(t *testing.T) {
+			p := weir.TokenBucket(weir.PerMinute(5))
+			l := weir.New(p)
+			clients := weir.NewPerClient[string](p, weir.WithSweepEvery(0))
+			require.True(t, l.AllowN(5))
+			require.True(t, clients.AllowN("a", 5))
+			time.Sleep(years * 365 * 24 * time.Hour)
+			require.Equal(t, 5, l.Tokens(), "%d years", years)
+			require.Equal(t, 5, clients.Tokens("a"), "%d years", years)
+		})
+	}
+}

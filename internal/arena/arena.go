@@ -94,6 +94,9 @@ func (a *Arena) alloc(class int) Ref {
 	} else {
 		s.count++
 	}
+	if number >= 1<<numberBits {
+		panic("arena: more than 2^26 blocks of a class")
+	}
 	switch size := a.size(class); {
 	case size >= largeBytes && number == len(s.large):
 		s.large = append(s.large, make([]byte, size))
@@ -127,6 +130,8 @@ func (a *Arena) Sparse() bool {
 	return false
 }
 
+// A quarter is more than what growth leaves unused anyway, and rare enough that
+// a block is not moved often.
 func (s *slab) sparse() bool { return 4*len(s.free) > s.count }
 
 // Pack moves all blocks together and gives back the rest of the memory. It

@@ -23,7 +23,7 @@ type Shard[A any] struct {
 	_     [64]byte
 }
 
-// An array is at most 9/10 full, and the next is a quarter larger. The shards
+// An array is at most 9/10 full, which put sees to, and the next is a quarter larger. The shards
 // grow out of step, so that at no number of keys all of them have just grown: on
 // average their arrays are 80 % full, and a key of one word takes 20 bytes.
 const (
@@ -89,8 +89,8 @@ func (s *Shard[A]) Insert(hash uint64, hole Hole, words []uint64) []uint64 {
 func (s *Shard[A]) put(hash uint64, hole Hole, words []uint64) []uint64 {
 	a := s.array.Load()
 	if s.used >= a.most {
-		// The dead are left behind. If that is all there is to gain, it is enough
-		// for a while.
+		// A new array leaves the dead behind. It has a sixteenth to spare, so that
+		// one full of live keys is not made again for each of the next few.
 		live := s.Len()
 		s.rebuild(s.placesFor(live+1+live/16), nil)
 		a = s.array.Load()
@@ -147,17 +147,15 @@ func (s *Shard[A]) Replace(old, seen, hash uint64, words []uint64) []uint64 {
 
 // bury leaves a dead entry in place of a key.
 func (s *Shard[A]) bury(hash, seen uint64) bool {
-	a := s.array.Load()
-	slot, _ := a.find(key(hash))
-	if !atomic.CompareAndSwapUint64(&slot[0], seen, Moved) {
+	a, at := s.array.Load(), uint64(0)
+	for at = a.home(key(hash)); a.entries[at] != key(hash); {
+		at = a.next(at)
+	}
+	if !atomic.CompareAndSwapUint64(&a.slot(at)[0], seen, Moved) {
 		return false
 	}
-	for at := a.home(key(hash)); ; at = a.next(at) {
-		if a.entries[at] == key(hash) {
-			atomic.StoreUint64(&a.entries[at], dead)
-			return true
-		}
-	}
+	atomic.StoreUint64(&a.entries[at], dead)
+	return true
 }
 
 // Sweep removes the keys whose words stale says, gives back the memory that
