@@ -27,12 +27,23 @@ func (c *cell) decide(d *decider, n int64, consume bool, out *Decision) bool {
 		return ok
 	}
 	reading := int64(d.clock.Now())
-	if out == nil && d.closed(c.slot, reading, n) {
+	if out == nil && (d.foregone(n) || d.closed(c.slot, reading, n)) {
 		return false
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return d.decideLocked(c.slot, &c.logs, reading, n, consume, out)
+}
+
+// owes reports whether anything of the state is used at a reading.
+func (c *cell) owes(d *decider, reading int64) bool {
+	if d.bucket != nil {
+		return d.bucket.debt(atomic.LoadUint64(&c.slot[0]), reading, 0) > 0
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s := d.open(c.slot, &c.logs, reading)
+	return d.policy.reset(s, s.clamp(reading)) > 0
 }
 
 func (c *cell) reset() {

@@ -52,9 +52,6 @@ func (c *clients) sweep() (evicted int) {
 func (c *clients) sweepShard(shard *table.Shard[annex]) int {
 	shard.Lock()
 	defer shard.Unlock()
-	if shard.Len() == 0 {
-		return 0
-	}
 	reading := int64(c.clock.Now())
 	evicted := shard.Sweep(func(slot []uint64, stopped bool) bool {
 		if !c.stale(slot, &shard.Annex.logs, reading) {
@@ -83,7 +80,7 @@ func (c *clients) stale(slot []uint64, logs *logbook, reading int64) bool {
 	}
 	then := saturatingSub(reading, int64(c.staleAfter))
 	s := c.decider.open(slot, logs, reading)
-	return mark(then) >= s.newest && c.policy.reset(s, then) == 0
+	return mark(then) >= s.newest && c.policy.reset(s, s.clamp(then)) == 0
 }
 
 // drop notes that a state was dropped at a reading.
@@ -124,30 +121,44 @@ func (c *clients) gone(shard *table.Shard[annex], v victim, slot []uint64, readi
 	}
 }
 
+// crowded reports whether a new client gets no state of its own. While the
+// state that ShareOverflow's clients share owes anything, none does: it might be
+// one of those who used it, and a state of its own would be as much again.
+func (c *clients) crowded(reading int64) bool {
+	return c.states.Full() ||
+		c.maxClients > 0 && c.overflow == ShareOverflow && c.shared.owes(&c.decider, reading)
+}
+
+// What is left to do about a new client that there was no place for.
+type overflowing uint8
+
+const (
+	decided   overflowing = iota
+	elsewhere             // another shard must lose a client
+	shared                // the shared state decides
+)
+
 // decideOverflow decides about a new client when no more are to be held, under
-// its shard's lock. ok and out are what the policy says of it, for an admission
-// at the instant now. elsewhere says that first another shard must lose a client.
-func (c *clients) decideOverflow(shard *table.Shard[annex], hash uint64, now, reading, n int64, consume, ok bool, out *Decision) (_, elsewhere bool) {
-	takes := ok && consume && n > 0
-	switch v := c.victim(shard, reading); {
-	case v.found && (v.reset == 0 || c.overflow == EvictFullest):
-		if takes && !c.evict(shard, v, hash, now, reading, n) {
+// its shard's lock. ok and out are what the policy says of it; takes says that n
+// are to be taken, at the instant now.
+func (c *clients) decideOverflow(shard *table.Shard[annex], hash uint64, now, reading, n int64, takes, ok bool, out *Decision) (bool, overflowing) {
+	for {
+		switch v := c.victim(shard, reading); {
+		case c.overflow == ShareOverflow && (!v.found || v.reset > 0 || c.shared.owes(&c.decider, reading)):
+			return false, shared
+		case v.found && (v.reset == 0 || c.overflow == EvictFullest):
+			if !takes || c.evict(shard, v, hash, now, reading, n) {
+				return ok, decided
+			}
 			// That one was charged meanwhile.
-			return c.decideOverflow(shard, hash, now, reading, n, consume, ok, out)
+		case c.overflow == DenyNew:
+			return denyNew(v, n, ok, out), decided
+		case takes:
+			return false, elsewhere
+		default:
+			return ok, decided
 		}
-	case c.overflow == EvictFullest:
-		if takes {
-			return false, true
-		}
-	case c.overflow == DenyNew:
-		ok = denyNew(v, n, ok, out)
-	default:
-		ok = c.shared.decide(&c.decider, n, consume, out)
 	}
-	if consume && n > 0 {
-		c.tally.Add(countOverflowed)
-	}
-	return ok, false
 }
 
 // evict puts a new client, of which n are taken, in the place of a victim if

@@ -174,6 +174,7 @@ type ManualClock struct {
 	events   []*event // by instant, then by age
 	sleepers int      // of events, those that are SleepUntil's
 	slept    sync.Cond
+	passes   int // over events, of all Advances
 }
 
 // An event is what happens when a ManualClock reaches an instant.
@@ -181,6 +182,7 @@ type event struct {
 	at   time.Duration
 	wake chan struct{} // closed for a sleeper
 	call func()        // called for an alarm
+	pass int           // during which it was set
 }
 
 // NewManualClock returns a ManualClock at 0.
@@ -239,15 +241,26 @@ func (c *ManualClock) Advance(d time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	target := saturatingAdd(c.now, d)
-	due := c.dueLocked(target)
-	for _, e := range due {
-		c.now = max(c.now, e.at)
-		c.fireLocked(e)
-	}
+	c.passLocked(target)
 	c.now = target
 	// An alarm that was set again on the way rings once more, not once for each
 	// of its periods: thirty years ahead is a call, not millions.
-	for _, e := range c.dueLocked(target) {
+	c.passLocked(target)
+}
+
+// passLocked goes through the events at or before t that were set before it
+// began.
+func (c *ManualClock) passLocked(t time.Duration) {
+	c.passes++
+	for {
+		n := c.untilLocked(t)
+		i := slices.IndexFunc(c.events[:n], func(e *event) bool { return e.pass < c.passes })
+		if i < 0 {
+			return
+		}
+		e := c.events[i]
+		c.events = slices.Delete(c.events, i, i+1)
+		c.now = max(c.now, e.at)
 		c.fireLocked(e)
 	}
 }
@@ -255,14 +268,6 @@ func (c *ManualClock) Advance(d time.Duration) {
 // untilLocked returns how many events, the first ones, are at or before t.
 func (c *ManualClock) untilLocked(t time.Duration) int {
 	return sort.Search(len(c.events), func(i int) bool { return c.events[i].at > t })
-}
-
-// dueLocked takes out the events at or before t.
-func (c *ManualClock) dueLocked(t time.Duration) []*event {
-	n := c.untilLocked(t)
-	due := slices.Clone(c.events[:n])
-	c.events = slices.Delete(c.events, 0, n)
-	return due
 }
 
 // fireLocked unlocks the clock while an alarm runs, which reads it.
@@ -278,6 +283,7 @@ func (c *ManualClock) fireLocked(e *event) {
 }
 
 func (c *ManualClock) addLocked(e *event) {
+	e.pass = c.passes
 	c.events = slices.Insert(c.events, c.untilLocked(e.at), e)
 	if e.wake != nil {
 		c.sleepers++

@@ -103,6 +103,9 @@ func (d *decider) decideWord(word *uint64, n int64, consume bool, out *Decision)
 	}
 }
 
+// foregone reports whether n is denied whatever the state.
+func (d *decider) foregone(n int64) bool { return n < 0 || n > d.policy.capacity }
+
 // closed reports whether n is denied at a reading by what an earlier denial
 // noted in a slot of several words. It needs no lock.
 func (d *decider) closed(slot []uint64, reading, n int64) bool {

@@ -62,7 +62,7 @@ func (p *spec) decide(s state, reading, n int64, d *Decision) (now int64, wait t
 		Remaining:  clampInt(room),
 		RetryAfter: later(wait, behind),
 		Policy:     binding.name,
-		Limit:      clampInt(binding.meter.most()),
+		Limit:      clampInt(binding.capacity),
 		ResetAfter: later(binding.meter.reset(binding.state, now, binding.taken), behind),
 	}
 	return now, wait

@@ -175,7 +175,7 @@ func chooseN(c choose, last weir.Decision, leaves []*plainPolicy) int {
 	case 11:
 		return pick(c, capacity-1, capacity+1)
 	case 12:
-		return pick(c, 0, -1, -5, math.MinInt, math.MaxInt, 1<<62)
+		return pick(c, 0, -1, -5, math.MinInt, math.MaxInt, math.MaxInt/2+1)
 	default:
 		return 1 + int(c(max(1, min(int64(capacity), 1<<40))))
 	}

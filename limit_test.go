@@ -3,6 +3,7 @@ package weir_test
 import (
 	"math"
 	"math/big"
+	"strconv"
 	"testing"
 	"time"
 
@@ -81,7 +82,7 @@ func TestLimitValidateNamesTheBadNumber(t *testing.T) {
 		names string
 	}{
 		{"negative count", weir.PerSecond(-3), "-3"},
-		{"least count", weir.PerSecond(math.MinInt), "-9223372036854775808"},
+		{"least count", weir.PerSecond(math.MinInt), strconv.Itoa(math.MinInt)},
 		{"period 0", weir.Per(3, 0), "0"},
 		{"negative period", weir.Per(3, -7*time.Second), "-7s"},
 		{"least period", weir.Per(3, math.MinInt64), "-2562047h47m16.854775808s"},
@@ -91,7 +92,7 @@ func TestLimitValidateNamesTheBadNumber(t *testing.T) {
 		{"period of 31 years", weir.Per(1000, 31*year), (31 * year).String()},
 		{"longest period", weir.Per(math.MaxInt, math.MaxInt64), time.Duration(math.MaxInt64).String()},
 		{"burst of 31 years", weir.Every(year).WithBurst(31), "31"},
-		{"burst that needs more than 64 bits", weir.PerHour(1).WithBurst(math.MaxInt), "9223372036854775807"},
+		{"burst that needs more than 64 bits", weir.PerHour(1).WithBurst(math.MaxInt), strconv.Itoa(math.MaxInt)},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			err := c.limit.Validate()
@@ -160,7 +161,7 @@ func TestUnlimitedDeniesNothing(t *testing.T) {
 	} {
 		require.NoError(t, p.Validate())
 		limiter := weir.New(p, weir.WithClock(weir.NewManualClock()))
-		for _, n := range []int{1, 1 << 62, math.MaxInt, math.MaxInt, 0, 1} {
+		for _, n := range []int{1, math.MaxInt/2 + 1, math.MaxInt, math.MaxInt, 0, 1} {
 			d := limiter.Take(n)
 			require.True(t, d.Allowed, "%v: %d", p, n)
 			require.Zero(t, d.RetryAfter)
@@ -225,7 +226,7 @@ func TestCase07AllowedExactlyOnTime(t *testing.T) {
 // go-redis/redis_rate#42, brandur/redis-cell#56
 func TestCase08RetryAfterIsExactAtOddRates(t *testing.T) {
 	for i := range 2000 {
-		l := weir.Per(1+i*7%1999, time.Duration(1+i*i*31337)*time.Microsecond).WithBurst(3 + i%5)
+		l := weir.Per(1+i*7%1999, (1+time.Duration(i)*time.Duration(i)*31337)*time.Microsecond).WithBurst(3 + i%5)
 		clock := weir.NewManualClock()
 		clock.Advance(time.Duration(i) * time.Hour)
 		limiter := weir.New(weir.TokenBucket(l), weir.WithClock(clock))
@@ -261,16 +262,21 @@ func TestCase09AMillionPollsDoNotDrift(t *testing.T) {
 
 // tylerbutler/beryl#434
 func TestCase10RatesAboveOneANanosecond(t *testing.T) {
-	for _, c := range []struct {
+	type rate struct {
 		limit weir.Limit
 		most  int // in the microsecond after it was emptied
-	}{
+	}
+	rates := []rate{
 		{weir.PerSecond(2_000_000_000).WithBurst(5000), 2000},
 		{weir.PerSecond(1_000_000_000).WithBurst(5000), 1000},
 		{weir.Per(7, 10).WithBurst(5000), 700},
 		{weir.Per(20, 10).WithBurst(5000), 2000},
-		{weir.PerSecond(8_000_000_000).WithBurst(50_000), 8000},
-	} {
+		{weir.Per(1_000_000_000, time.Second/8).WithBurst(50_000), 8000},
+	}
+	for _, count := range ints(8_000_000_000) {
+		rates = append(rates, rate{weir.PerSecond(count).WithBurst(50_000), 8000})
+	}
+	for _, c := range rates {
 		require.NoError(t, c.limit.Validate())
 		clock := weir.NewManualClock()
 		limiter := weir.New(weir.TokenBucket(c.limit), weir.WithClock(clock))

@@ -52,6 +52,16 @@ func drain(allow func() bool) int {
 	}
 }
 
+// ints returns those of the numbers that an int holds.
+func ints(numbers ...int64) (held []int) {
+	for _, n := range numbers {
+		if int64(int(n)) == n {
+			held = append(held, int(n))
+		}
+	}
+	return held
+}
+
 // panicText runs f, which must panic, and returns the text.
 func panicText(t *testing.T, f func()) (text string) {
 	t.Helper()
@@ -122,7 +132,7 @@ func TestEveryNumberThatMakesNoSenseIsRefused(t *testing.T) {
 				require.True(t, limiter.Allow())
 			}
 			before, stats := limiter.Peek(1), limiter.Stats()
-			for _, n := range []int{-1, -5, math.MinInt, math.MinInt + 1, -1 << 62, -1 << 32, -1 << 31} {
+			for _, n := range ints(-1, -5, math.MinInt, math.MinInt+1, math.MinInt/2, -1<<62, -1<<32, -1<<31) {
 				d := limiter.Take(n)
 				require.False(t, d.Allowed, "%d", n)
 				require.Equal(t, weir.Never, d.RetryAfter, "%d", n)
@@ -137,7 +147,7 @@ func TestEveryNumberThatMakesNoSenseIsRefused(t *testing.T) {
 			require.True(t, limiter.AllowN(0))
 			require.Equal(t, stats, limiter.Stats(), "zero is not counted")
 
-			huge := []int{k.perTake + 1, k.perTake * 2, 1 << 31, 1 << 32, 1 << 60, 1 << 61, 1<<61 + 1, 1 << 62, math.MaxInt - 1, math.MaxInt}
+			huge := ints(int64(k.perTake)+1, int64(k.perTake)*2, 1<<30, 1<<31, 1<<32, 1<<60, 1<<61, 1<<61+1, 1<<62, math.MaxInt-1, math.MaxInt)
 			for _, n := range huge {
 				d := limiter.Take(n)
 				require.False(t, d.Allowed, "%d", n)

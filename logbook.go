@@ -3,6 +3,7 @@ package weir
 import (
 	"encoding/binary"
 	"math"
+	"slices"
 	"sort"
 
 	"github.com/goweir/weir/internal/arena"
@@ -141,8 +142,13 @@ func (l *log) resize(stamps int) {
 
 // erase drops a log.
 func (b *logbook) erase(f stampFormat, ref uint64) {
-	if _, block := splitLogRef(ref); block != 0 {
-		b.arena(f.bytes).Resize(block, 0)
+	_, block := splitLogRef(ref)
+	if block == 0 {
+		return
+	}
+	a := b.arena(f.bytes)
+	if a.Resize(block, 0); a.Empty() {
+		b.arenas = slices.DeleteFunc(b.arenas, (*arena.Arena).Empty)
 	}
 }
 

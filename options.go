@@ -48,7 +48,9 @@ func newOptions(opts []Option) options {
 
 // WithClock sets the clock; the default is SystemClock.
 func WithClock(c Clock) Option {
-	if c == nil {
+	coarse, ok := c.(*CoarseClock)
+	manual, ok2 := c.(*ManualClock)
+	if c == nil || ok && coarse == nil || ok2 && manual == nil {
 		panic("weir: WithClock(nil): leave it out for the system clock")
 	}
 	return func(o *options) { o.clock = c }

@@ -15,7 +15,7 @@ import (
 // secret seed and is not kept itself, so keys can be asked for but not listed.
 // Among n keys the chance that any two share a hash is n^2 / 2^65, 3 in 100
 // million at a million keys; those two are then limited together: more, never
-// less.
+// less. A key that is not equal to itself, such as a NaN, is never limited.
 type PerClient[K comparable] struct {
 	seed    maphash.Seed
 	clients *clients
@@ -122,16 +122,18 @@ func (c *PerClient[K]) Close() error {
 
 // decide is what every verb comes to. It fills out unless that is nil.
 func (c *clients) decide(hash uint64, n int, consume bool, out *Decision) bool {
-	var ok bool
-	if c.decider.bucket != nil {
-		ok = c.decideWord(hash, int64(n), consume, out)
-	} else {
-		ok = c.decideWords(hash, int64(n), consume, out)
-	}
+	ok := c.decideKey(hash, int64(n), consume, out)
 	if consume {
 		c.tally.count(n, ok, c.shadow)
 	}
 	return c.verdict(ok, out)
+}
+
+func (c *clients) decideKey(hash uint64, n int64, consume bool, out *Decision) bool {
+	if c.decider.bucket != nil {
+		return c.decideWord(hash, n, consume, out)
+	}
+	return c.decideWords(hash, n, consume, out)
 }
 
 // decideWord decides about a state of one word, without a lock if it is there.
@@ -151,7 +153,7 @@ func (c *clients) decideWord(hash uint64, n int64, consume bool, out *Decision) 
 			return ok
 		}
 	}
-	if c.states.Full() {
+	if c.maxClients > 0 {
 		return c.decideNew(shard, hash, hole, int64(c.clock.Now()), n, consume, out)
 	}
 	var fresh [1]uint64
@@ -160,9 +162,7 @@ func (c *clients) decideWord(hash uint64, n int64, consume bool, out *Decision) 
 		shard.Unlock()
 		return ok
 	}
-	if shard.Insert(hash, hole, fresh[:]) == nil { // another shard took the last place meanwhile
-		return c.decideNew(shard, hash, hole, int64(c.clock.Now()), n, consume, out)
-	}
+	shard.Insert(hash, hole, fresh[:])
 	shard.Unlock()
 	c.sweeper.arm(c)
 	return ok
@@ -173,6 +173,9 @@ func (c *clients) decideWord(hash uint64, n int64, consume bool, out *Decision) 
 func (c *clients) decideWords(hash uint64, n int64, consume bool, out *Decision) bool {
 	reading := int64(c.clock.Now())
 	if out == nil {
+		if c.decider.foregone(n) {
+			return false
+		}
 		if slot, _ := c.states.Find(hash); slot != nil && c.decider.closed(slot, reading, n) {
 			return false
 		}
@@ -194,28 +197,39 @@ func (c *clients) decideNew(shard *table.Shard[annex], hash uint64, hole table.H
 	s.newest = max(s.newest, shard.Annex.swept)
 	now, wait := c.policy.decide(s, reading, n, out)
 	ok := wait == 0
-	full := c.policy.size > 0 && c.states.Full()
-	if !full && ok && consume && n > 0 && c.policy.size > 0 {
+	takes := ok && consume && n > 0
+	held := true
+	switch {
+	case c.policy.size == 0:
+	case c.crowded(reading):
+		held = false
+	case takes:
 		slot := c.newSlot(shard, now, n)
-		if shard.Insert(hash, hole, slot) != nil {
-			shard.Unlock()
-			c.sweeper.arm(c)
-			return true
+		if held = shard.Insert(hash, hole, slot) != nil; !held { // another shard took the last place meanwhile
+			c.policy.release(c.decider.open(slot, &shard.Annex.logs, now))
 		}
-		c.policy.release(c.decider.open(slot, &shard.Annex.logs, now))
-		full = true // another shard took the last place meanwhile
 	}
-	elsewhere := false
-	if full {
-		ok, elsewhere = c.decideOverflow(shard, hash, now, reading, n, consume, ok, out)
+	if held {
+		shard.Unlock()
+		if takes && c.policy.size > 0 {
+			c.sweeper.arm(c)
+		}
+		return ok
+	}
+	next := decided
+	if ok, next = c.decideOverflow(shard, hash, now, reading, n, takes, ok, out); next == decided && consume && n > 0 {
+		c.tally.Add(countOverflowed)
 	}
 	shard.Unlock()
-	if elsewhere {
+	switch next {
+	case elsewhere:
 		c.evictElsewhere(reading)
-		if c.decider.bucket != nil {
-			return c.decideWord(hash, n, consume, out)
+		return c.decideKey(hash, n, consume, out)
+	case shared:
+		if consume && n > 0 {
+			c.tally.Add(countOverflowed)
 		}
-		return c.decideWords(hash, n, consume, out)
+		return c.shared.decide(&c.decider, n, consume, out)
 	}
 	return ok
 }

@@ -23,7 +23,7 @@ func newLeaf(a Algorithm, l Limit, queue int) Policy {
 	p := &spec{algorithm: a, limit: l, queue: queue, name: text, text: text}
 	if p.err = p.validateLeaf(); p.err == nil {
 		p.meter = newMeter(a, l)
-		p.size = p.meter.size()
+		p.size, p.capacity = p.meter.size(), p.meter.most()
 		if b, ok := p.meter.(tokenBucket); ok {
 			p.buckets = buckets{b}
 		}
@@ -85,6 +85,14 @@ func newCombination(a Algorithm, text string, parts []Policy) Policy {
 			break
 		}
 		p.size += part.size
+		switch {
+		case i == 0:
+			p.capacity = part.capacity
+		case a == AlgorithmAll:
+			p.capacity = min(p.capacity, part.capacity)
+		default:
+			p.capacity = max(p.capacity, part.capacity)
+		}
 	}
 	if p.err == nil && a == AlgorithmAll {
 		p.buckets = bucketsOf(parts)

@@ -134,7 +134,7 @@ func TestOddCounts(t *testing.T) {
 			limiter := weir.New(p, weir.WithClock(clock))
 			require.True(t, limiter.Allow())
 			before := limiter.Peek(0)
-			for _, n := range []int{-1, -5, math.MinInt, math.MinInt + 1, 3, 1 << 31, 1 << 62, math.MaxInt - 1, math.MaxInt} {
+			for _, n := range ints(-1, -5, math.MinInt, math.MinInt+1, 3, 1<<31, 1<<62, math.MaxInt-1, math.MaxInt) {
 				d := limiter.Take(n)
 				require.False(t, d.Allowed, "%d", n)
 				require.Equal(t, weir.Never, d.RetryAfter, "%d", n)

@@ -106,11 +106,12 @@ func TestSlidingWindowReachesMaxWithin(t *testing.T) {
 		p := weir.SlidingWindow(l)
 		clock := &setClock{}
 		limiter := weir.New(p, weir.WithClock(clock))
-		for k := range 5 {
-			clock.now = int64(k) * int64(l.Period())
-			require.Equal(t, k*l.Count(), p.MaxWithin(time.Duration(clock.now)), "%v", l)
+		count := int64(l.Count())
+		for k := range int64(5) {
+			clock.now = k * int64(l.Period())
+			require.Equal(t, saturated(bigInt(k*count)), p.MaxWithin(time.Duration(clock.now)), "%v", l)
 			require.True(t, limiter.AllowN(l.Count()), "%v", l)
-			require.Equal(t, (k+1)*l.Count(), p.MaxWithin(time.Duration(clock.now+1)), "%v", l)
+			require.Equal(t, saturated(bigInt((k+1)*count)), p.MaxWithin(time.Duration(clock.now+1)), "%v", l)
 			require.False(t, limiter.Allow(), "%v", l)
 			clock.now += int64(l.Period()) - 1
 			require.False(t, limiter.Allow(), "%v", l)

@@ -15,8 +15,9 @@ type spec struct {
 	text      string
 	err       error
 
-	meter meter // of a leaf; nil in a combination
-	size  int   // words of state
+	meter    meter // of a leaf; nil in a combination
+	size     int   // words of state
+	capacity int64 // the most that a full state admits at once
 
 	// buckets are the leaves, if all of them are token buckets that must all
 	// admit: the most common policies are asked without a walk through a tree.
@@ -64,7 +65,7 @@ func (p *spec) wait(s state, now, n int64) (wait time.Duration) {
 }
 
 func (p *spec) leafWait(s state, now, n int64) time.Duration {
-	if n < 0 || n > p.meter.most() {
+	if n < 0 || n > p.capacity {
 		return Never
 	}
 	return p.meter.wait(s, now, n)
@@ -181,8 +182,8 @@ func (p *spec) reset(s state, now int64) (longest time.Duration) {
 // which the most is.
 func (p *spec) share(s state, now int64) (most float64) {
 	p.eachLeaf(s, func(p *spec, s state) {
-		if capacity := p.meter.most(); capacity > 0 {
-			most = max(most, float64(capacity-p.meter.room(s, now, 0))/float64(capacity))
+		if p.capacity > 0 {
+			most = max(most, float64(p.capacity-p.meter.room(s, now, 0))/float64(p.capacity))
 		}
 	})
 	return most

@@ -225,14 +225,14 @@ func TestTokenBucketReachesMaxWithin(t *testing.T) {
 		limiter := weir.New(p, weir.WithClock(clock))
 		require.True(t, limiter.AllowN(l.Burst()))
 		require.Equal(t, l.Burst(), p.MaxWithin(1), "%v", l)
-		sum, start := l.Burst(), clock.now
+		sum, start := bigInt(int64(l.Burst())), clock.now
 		for range 5 {
 			clock.now += int64(limiter.Peek(1).RetryAfter)
-			require.Equal(t, sum, p.MaxWithin(time.Duration(clock.now-start)), "%v", l)
+			require.Equal(t, saturated(sum), p.MaxWithin(time.Duration(clock.now-start)), "%v", l)
 			came := limiter.Tokens()
 			require.True(t, limiter.AllowN(came))
-			sum += came
-			require.Equal(t, sum, p.MaxWithin(time.Duration(clock.now-start)+1), "%v", l)
+			sum = plus(sum, bigInt(int64(came)))
+			require.Equal(t, saturated(sum), p.MaxWithin(time.Duration(clock.now-start)+1), "%v", l)
 		}
 	}
 }
@@ -275,8 +275,9 @@ var spans = []time.Duration{
 	2*time.Hour + 2, year, 30 * year, 30*year + 1, 30*year + 2, 250 * year, math.MaxInt64 - 1, math.MaxInt64,
 }
 
+// saturated returns n as an int, or the greatest int.
 func saturated(n *big.Int) int {
-	if !n.IsInt64() {
+	if n.Cmp(bigInt(math.MaxInt)) > 0 {
 		return math.MaxInt
 	}
 	return int(n.Int64())

@@ -27,8 +27,9 @@ const largeBytes = 4096
 // An Arena holds blocks of so many units of so many bytes. Make it with New. It
 // is not safe for concurrent use.
 type Arena struct {
-	unit  int
-	slabs []slab // by class
+	unit   int
+	slabs  []slab // by class
+	blocks int    // in use
 }
 
 // A slab holds the blocks of one class.
@@ -84,6 +85,7 @@ func (a *Arena) Resize(r Ref, n int) Ref {
 }
 
 func (a *Arena) alloc(class int) Ref {
+	a.blocks++
 	for len(a.slabs) <= class {
 		a.slabs = append(a.slabs, slab{})
 	}
@@ -118,7 +120,13 @@ func (a *Arena) release(r Ref) {
 	if len(s.free) == s.count {
 		*s = slab{}
 	}
+	if a.blocks--; a.blocks == 0 {
+		a.slabs = nil
+	}
 }
+
+// Empty reports whether no block is in use.
+func (a *Arena) Empty() bool { return a.blocks == 0 }
 
 // Sparse reports whether so much of the arena is free that it is worth to Pack.
 func (a *Arena) Sparse() bool {

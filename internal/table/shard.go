@@ -13,14 +13,12 @@ type Shard[A any] struct {
 	sync.Mutex
 	Annex A
 
-	table *Table[A]
-	array *atomic.Pointer[array]
-	live  atomic.Int64 // keys
-	used  int          // places that are not empty: live and dead
-	width int
-	step  float64 // the fraction of a step by which it grows out of step
-	skip  uint8   // bits of a hash that named the shard
-	_     [64]byte
+	table  *Table[A]
+	live   atomic.Int64 // keys
+	used   int          // places that are not empty: live and dead
+	number int32
+
+	_ [32]byte // so that with an A of seven words a shard is two cache lines
 }
 
 // An array is at most 9/10 full, which put sees to, and the next is a quarter larger. The shards
@@ -32,11 +30,15 @@ const (
 	fullest     = 0.9
 )
 
-// stepOf spreads the steps of shards evenly over [0, 1), by the golden ratio.
-func stepOf(shard int) float64 {
-	_, step := math.Modf(float64(shard) * math.Phi)
+// step is the fraction of a step by which a shard's sizes are out of step with
+// the first one's. The golden ratio spreads them evenly over [0, 1).
+func (s *Shard[A]) step() float64 {
+	_, step := math.Modf(float64(s.number) * math.Phi)
 	return step
 }
+
+// array returns where the shard's array is.
+func (s *Shard[A]) array() *atomic.Pointer[array] { return &s.table.arrays[s.number] }
 
 // placesFor returns the size of an array for that many keys: the least of the
 // shard's sizes, leastPlaces * growth^(i + step), that is not too full.
@@ -45,20 +47,20 @@ func (s *Shard[A]) placesFor(keys int) int {
 		return 0
 	}
 	steps := math.Log(float64(keys)/fullest/leastPlaces) / math.Log(growth)
-	return int(math.Ceil(leastPlaces * math.Pow(growth, max(0, math.Ceil(steps-s.step))+s.step)))
+	return int(math.Ceil(leastPlaces * math.Pow(growth, max(0, math.Ceil(steps-s.step()))+s.step())))
 }
 
 // newArray returns an array of at least that many places: as many as fit into
 // what the allocator gives for them.
 func (s *Shard[A]) newArray(places int) *array {
-	entries := slices.Grow([]uint64(nil), places*s.width)
-	places = cap(entries) / s.width
+	entries := slices.Grow([]uint64(nil), places*s.table.width)
+	places = cap(entries) / s.table.width
 	return &array{
-		entries: entries[:places*s.width],
+		entries: entries[:places*s.table.width],
 		places:  uint64(places),
 		most:    int(float64(places) * fullest),
-		width:   uint32(s.width),
-		skip:    s.skip,
+		width:   uint32(s.table.width),
+		skip:    64 - s.table.shift,
 	}
 }
 
@@ -68,13 +70,13 @@ func (s *Shard[A]) Len() int { return int(s.live.Load()) }
 // Find returns the slot of a hash, or nil and the hole where it would be put.
 // Under the lock a slot's first word is not Moved.
 func (s *Shard[A]) Find(hash uint64) (slot []uint64, hole Hole) {
-	return s.array.Load().find(key(hash))
+	return s.array().Load().find(key(hash))
 }
 
 // Open reports whether a hole that was found without the lock is still one, so
 // that the hash it was found for is still not there.
 func (s *Shard[A]) Open(hole Hole) bool {
-	return hole.array != nil && hole.array == s.array.Load() && hole.array.entries[hole.at] == empty
+	return hole.array != nil && hole.array == s.array().Load() && hole.array.entries[hole.at] == empty
 }
 
 // Insert makes a slot of those words for a hash that has none, in the hole that
@@ -87,13 +89,13 @@ func (s *Shard[A]) Insert(hash uint64, hole Hole, words []uint64) []uint64 {
 }
 
 func (s *Shard[A]) put(hash uint64, hole Hole, words []uint64) []uint64 {
-	a := s.array.Load()
+	a := s.array().Load()
 	if s.used >= a.most {
 		// A new array leaves the dead behind. It has a sixteenth to spare, so that
 		// one full of live keys is not made again for each of the next few.
 		live := s.Len()
 		s.rebuild(s.placesFor(live+1+live/16), nil)
-		a = s.array.Load()
+		a = s.array().Load()
 	}
 	if hole.array != a {
 		hole.at = a.hole(key(hash))
@@ -147,7 +149,7 @@ func (s *Shard[A]) Replace(old, seen, hash uint64, words []uint64) []uint64 {
 
 // bury leaves a dead entry in place of a key.
 func (s *Shard[A]) bury(hash, seen uint64) bool {
-	a, at := s.array.Load(), uint64(0)
+	a, at := s.array().Load(), uint64(0)
 	for at = a.home(key(hash)); a.entries[at] != key(hash); {
 		at = a.next(at)
 	}
@@ -159,31 +161,31 @@ func (s *Shard[A]) bury(hash, seen uint64) bool {
 }
 
 // Sweep removes the keys whose words stale says, gives back the memory that
-// they took, and returns how many went. It asks once beforehand, while the
+// they took and that of the dead, and returns how many went. It asks once beforehand, while the
 // words go on changing, and again when they have stopped: then stale may
 // release what belongs to them if it says so again.
 func (s *Shard[A]) Sweep(stale func(words []uint64, stopped bool) bool) int {
 	found := 0
-	words := make([]uint64, s.width-1)
-	a := s.array.Load()
+	words := make([]uint64, s.table.width-1)
+	a := s.array().Load()
 	for at := range a.keysFrom(0) {
 		copyWords(words, a.slot(at))
 		if stale(words, false) {
 			found++
 		}
 	}
-	if found == 0 {
+	before := s.Len()
+	if dead := s.used - before; found == 0 && 4*dead <= before {
 		return 0
 	}
-	before := s.Len()
 	s.rebuild(s.placesFor(before-found), func(words []uint64) bool { return stale(words, true) })
 	return before - s.Len()
 }
 
 // rebuild moves all keys but those that drop says to a new array.
 func (s *Shard[A]) rebuild(places int, drop func(words []uint64) bool) {
-	old, a := s.array.Load(), s.newArray(places)
-	words := make([]uint64, s.width-1)
+	old, a := s.array().Load(), s.newArray(places)
+	words := make([]uint64, s.table.width-1)
 	used, dropped := 0, 0
 	for at := range old.keysFrom(0) {
 		slot := old.slot(at)
@@ -201,7 +203,7 @@ func (s *Shard[A]) rebuild(places int, drop func(words []uint64) bool) {
 	}
 	s.sub(dropped)
 	s.used = used
-	s.array.Store(a)
+	s.array().Store(a)
 }
 
 // enlarge copies an array that nobody sees yet to one for that many keys.
@@ -220,7 +222,7 @@ func copyWords(words, slot []uint64) {
 
 // Each calls f with every slot. It may change all but its first word.
 func (s *Shard[A]) Each(f func(slot []uint64)) {
-	a := s.array.Load()
+	a := s.array().Load()
 	for at := range a.keysFrom(0) {
 		f(a.slot(at))
 	}
@@ -229,8 +231,8 @@ func (s *Shard[A]) Each(f func(slot []uint64)) {
 // Sample calls f with up to n different keys, found from a random number on,
 // and with what their words are.
 func (s *Shard[A]) Sample(random uint64, n int, f func(hash uint64, words []uint64)) {
-	a := s.array.Load()
-	words := make([]uint64, s.width-1)
+	a := s.array().Load()
+	words := make([]uint64, s.table.width-1)
 	place, _ := bits.Mul64(random, a.places)
 	for at := range a.keysFrom(place) {
 		if n--; n < 0 {

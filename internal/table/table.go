@@ -25,6 +25,7 @@ type Table[A any] struct {
 	arrays []atomic.Pointer[array] // of each shard; together, as every Find reads one
 	shards []Shard[A]
 	shift  uint8 // of a hash, to the number of its shard
+	width  int   // words of an entry
 	most   int64
 	len    atomic.Int64 // kept if there is a most
 }
@@ -33,16 +34,18 @@ type Table[A any] struct {
 // two, of that many words a slot, and of at most so many slots, any number if
 // most is 0.
 func New[A any](shards, words, most int) *Table[A] {
-	log := uint8(bits.Len(uint(max(1, shards) - 1)))
+	log := bits.Len(uint(max(1, shards) - 1))
 	t := &Table[A]{
 		arrays: make([]atomic.Pointer[array], 1<<log),
 		shards: make([]Shard[A], 1<<log),
-		shift:  64 - log,
+		shift:  uint8(64 - log),
+		width:  1 + words,
 		most:   int64(most),
 	}
+	none := new(array)
 	for i := range t.shards {
-		t.arrays[i].Store(new(array))
-		t.shards[i] = Shard[A]{table: t, array: &t.arrays[i], width: 1 + words, skip: log, step: stepOf(i)}
+		t.arrays[i].Store(none)
+		t.shards[i].table, t.shards[i].number = t, int32(i)
 	}
 	return t
 }

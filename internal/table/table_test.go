@@ -27,7 +27,7 @@ func verify[A any](t *testing.T, table *Table[A]) {
 	sum := 0
 	for i := range table.shards {
 		s := &table.shards[i]
-		a := s.array.Load()
+		a := s.array().Load()
 		used, live := 0, 0
 		for place := range a.places {
 			k := a.entries[place*uint64(a.width)]
@@ -336,12 +336,12 @@ func TestMemoryFitsTheUse(t *testing.T) {
 		}
 		bytes := 0
 		for i := range table.shards {
-			bytes += 8 * cap(table.shards[i].array.Load().entries)
+			bytes += 8 * cap(table.shards[i].array().Load().entries)
 		}
 		require.Less(t, float64(bytes)/float64(keys), 22.0, "%d keys", keys)
 	}
 	for i := range table.shards {
 		table.shards[i].Sweep(func([]uint64, bool) bool { return true })
-		require.Empty(t, table.shards[i].array.Load().entries)
+		require.Empty(t, table.shards[i].array().Load().entries)
 	}
 }
