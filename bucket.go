@@ -52,11 +52,8 @@ func (b bucket) debt(word uint64, now int64, idle uint64) uint64 {
 	return debt
 }
 
-// fullFor returns how long a bucket has been full at now, 0 if it is not.
+// fullFor returns how long a full bucket has been full at now.
 func (b bucket) fullFor(word uint64, now int64) time.Duration {
-	if b.debt(word, now, 0) > 0 {
-		return 0
-	}
 	return time.Duration((ticks(now) - word) / ticksPerNano)
 }
 
@@ -78,11 +75,8 @@ func (b bucket) tokens(debt uint64) int64 {
 	return int64((b.capacity - debt) / b.interval)
 }
 
-// word returns the word of a bucket with that debt at now.
+// word returns the word of a bucket with that debt, which is not 0, at now.
 func (b bucket) word(debt uint64, now int64) uint64 {
-	if debt == 0 {
-		return 0
-	}
 	word := ticks(now) + debt
 	if word == 0 || word == reserved {
 		return 1 // these two mean something else; 1 is a little later than either

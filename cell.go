@@ -35,6 +35,18 @@ func (c *cell) decide(d *decider, n int64, consume bool, out *Decision) bool {
 	return d.decideLocked(c.slot, &c.logs, reading, n, consume, out)
 }
 
+// decideAt has the state decided at a reading, and no earlier than the mark
+// swept. If the clock is one that may step back, or panic, it is not read.
+func (c *cell) decideAt(d *decider, reading int64, swept uint64, n int64, consume bool, out *Decision) bool {
+	if d.bucket != nil {
+		return c.decide(d, n, consume, out)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.slot[slotNewest] = max(c.slot[slotNewest], swept)
+	return d.decideLocked(c.slot, &c.logs, reading, n, consume, out)
+}
+
 // owes reports whether anything of the state is used at a reading.
 func (c *cell) owes(d *decider, reading int64) bool {
 	if d.bucket != nil {

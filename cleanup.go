@@ -12,9 +12,9 @@ import (
 
 const (
 	// mostShards bounds what one lock is held for: at ten million clients a shard
-	// has five thousand to move when it grows or is swept. More would take memory
+	// has ten thousand to move when it grows or is swept. More would take memory
 	// where there are few clients.
-	mostShards = 2048
+	mostShards = 1024
 	// clientsPerShard is what a bounded PerClient has at least, so that a shard
 	// always has enough clients to choose one to evict from.
 	clientsPerShard = 512
@@ -129,34 +129,24 @@ func (c *clients) crowded(reading int64) bool {
 		c.maxClients > 0 && c.overflow == ShareOverflow && c.shared.owes(&c.decider, reading)
 }
 
-// What is left to do about a new client that there was no place for.
-type overflowing uint8
-
-const (
-	decided   overflowing = iota
-	elsewhere             // another shard must lose a client
-	shared                // the shared state decides
-)
-
 // decideOverflow decides about a new client when no more are to be held, under
-// its shard's lock. ok and out are what the policy says of it; takes says that n
-// are to be taken, at the instant now.
-func (c *clients) decideOverflow(shard *table.Shard[annex], hash uint64, now, reading, n int64, takes, ok bool, out *Decision) (bool, overflowing) {
+// its shard's lock. ok and out are what the policy says of it, for an admission
+// at the instant now. elsewhere says that another shard must lose a client first.
+func (c *clients) decideOverflow(shard *table.Shard[annex], hash uint64, now, reading, n int64, consume, ok bool, out *Decision) (_, elsewhere bool) {
+	takes := ok && consume && n > 0
 	for {
 		switch v := c.victim(shard, reading); {
 		case c.overflow == ShareOverflow && (!v.found || v.reset > 0 || c.shared.owes(&c.decider, reading)):
-			return false, shared
+			return c.shared.decideAt(&c.decider, reading, shard.Annex.swept, n, consume, out), false
 		case v.found && (v.reset == 0 || c.overflow == EvictFullest):
 			if !takes || c.evict(shard, v, hash, now, reading, n) {
-				return ok, decided
+				return ok, false
 			}
 			// That one was charged meanwhile.
 		case c.overflow == DenyNew:
-			return denyNew(v, n, ok, out), decided
-		case takes:
-			return false, elsewhere
+			return denyNew(v, n, ok, out), false
 		default:
-			return ok, decided
+			return ok, takes
 		}
 	}
 }

@@ -210,6 +210,14 @@ func (c *hookedClock) Now() time.Duration {
 	return c.ManualClock.Now()
 }
 
+// after sets what the reading after so many others does first.
+func (c *hookedClock) after(readings int, f func()) {
+	c.before = f
+	if readings > 0 {
+		c.before = func() { c.after(readings-1, f) }
+	}
+}
+
 func TestClosingWhileItsSweepIsDue(t *testing.T) {
 	clock := &hookedClock{ManualClock: weir.NewManualClock()}
 	p := weir.TokenBucket(weir.PerSecond(2))

@@ -301,6 +301,32 @@ func TestWhoeverAManualClockWokeWasNotCancelled(t *testing.T) {
 	}
 }
 
+// Whoever sleeps until an instant that an Advance has not reached yet is not woken by its context: not
+// even while a sweep before that instant runs.
+func TestManualClockWakesNobodyEarlyBesideASweep(t *testing.T) {
+	clock := &hookedClock{ManualClock: weir.NewManualClock()}
+	clients := weir.NewPerClient[string](weir.TokenBucket(weir.PerSecond(1)), weir.WithClock(clock), weir.WithSweepEvery(time.Second))
+	defer clients.Close()
+	for _, until := range []time.Duration{time.Second + 1, 2 * time.Second, 3 * time.Second} {
+		require.True(t, clients.Allow("alice"))
+		until += clock.Now()
+		ctx, cancel := context.WithCancel(t.Context())
+		result := make(chan error, 1)
+		go func() { result <- clock.SleepUntil(ctx, until) }()
+		clock.BlockUntil(1)
+		swept := false
+		clock.before = func() { // in the sweep, a second on
+			swept = true
+			cancel()
+			require.ErrorIs(t, <-result, context.Canceled)
+			require.Less(t, clock.ManualClock.Now(), until)
+		}
+		clock.Advance(3 * time.Second)
+		require.True(t, swept)
+		require.Zero(t, clients.Len())
+	}
+}
+
 func TestThirtyIdleYears(t *testing.T) {
 	forEachKind(t, func(t *testing.T, k policyKind) {
 		for _, began := range []time.Duration{0, 56 * year, -250 * year, 220 * year} {

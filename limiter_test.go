@@ -32,6 +32,7 @@ func policyKinds() []policyKind {
 		{"burst reserve", weir.BurstReserve(weir.PerSecond(10), weir.PerSecond(2).WithBurst(15)), 15, 25},
 		{"all", weir.All(weir.TokenBucket(weir.PerSecond(10).WithBurst(20)), weir.FixedWindow(weir.PerSecond(10))), 10, 10},
 		{"first of", weir.FirstOf(tenLog, weir.TokenBucket(weir.PerSecond(3).WithBurst(5))), 10, 15},
+		{"all of token buckets", weir.All(weir.TokenBucket(weir.PerSecond(10)), weir.TokenBucket(weir.PerMinute(120).WithBurst(10))), 10, 10},
 		{"nested", weir.All(weir.FirstOf(tenBucket, weir.SlidingWindow(weir.PerMinute(4))), weir.SlidingCounter(weir.PerSecond(12))), 10, 12},
 	}
 }
@@ -265,6 +266,8 @@ func TestOptionsThatMakeNoSensePanic(t *testing.T) {
 	}{
 		"nil option":           {func() weir.Option { return nil }, "nil"},
 		"nil clock":            {func() weir.Option { return weir.WithClock(nil) }, "clock"},
+		"typed nil coarse":     {func() weir.Option { return weir.WithClock((*weir.CoarseClock)(nil)) }, "clock"},
+		"typed nil manual":     {func() weir.Option { return weir.WithClock((*weir.ManualClock)(nil)) }, "clock"},
 		"no clients":           {func() weir.Option { return weir.WithMaxClients(0, weir.DenyNew) }, "0"},
 		"negative clients":     {func() weir.Option { return weir.WithMaxClients(-12, weir.EvictFullest) }, "-12"},
 		"unknown overflow":     {func() weir.Option { return weir.WithMaxClients(12, weir.Overflow(99)) }, "99"},

@@ -22,7 +22,8 @@ const (
 	// estimate: whether there is room then depends on the others.
 	DenyNew
 	// ShareOverflow lets all clients that do not fit share one state, in which
-	// they limit each other.
+	// they limit each other. New clients share it until it is full again, as they
+	// might be those who spent it.
 	ShareOverflow
 )
 

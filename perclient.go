@@ -216,20 +216,14 @@ func (c *clients) decideNew(shard *table.Shard[annex], hash uint64, hole table.H
 		}
 		return ok
 	}
-	next := decided
-	if ok, next = c.decideOverflow(shard, hash, now, reading, n, takes, ok, out); next == decided && consume && n > 0 {
+	ok, elsewhere := c.decideOverflow(shard, hash, now, reading, n, consume, ok, out)
+	if !elsewhere && consume && n > 0 {
 		c.tally.Add(countOverflowed)
 	}
 	shard.Unlock()
-	switch next {
-	case elsewhere:
+	if elsewhere {
 		c.evictElsewhere(reading)
 		return c.decideKey(hash, n, consume, out)
-	case shared:
-		if consume && n > 0 {
-			c.tally.Add(countOverflowed)
-		}
-		return c.shared.decide(&c.decider, n, consume, out)
 	}
 	return ok
 }

@@ -304,6 +304,25 @@ func TestMemoryIsGivenBack(t *testing.T) {
 	}
 }
 
+func TestMemoryOfClientsThatWereResetIsGivenBack(t *testing.T) {
+	const keys = 100_000
+	forEachKind(t, func(t *testing.T, k policyKind) {
+		clients := newClients[int](t, k.policy, weir.NewManualClock())
+		base := heapBytes()
+		for key := range keys {
+			clients.Allow(key)
+		}
+		peak := heapBytes() - base
+		require.Greater(t, peak, keys*8)
+		for key := range keys {
+			clients.Reset(key)
+		}
+		require.Zero(t, clients.Len())
+		require.Zero(t, clients.Sweep())
+		require.Less(t, heapBytes()-base, peak/8)
+	})
+}
+
 func TestAPerClientThatNobodyRefersToIsCollected(t *testing.T) {
 	manual := weir.NewManualClock()
 	for name, clock := range map[string]weir.Clock{"system": weir.SystemClock(), "manual": manual, "foreign": newSteppingClock(0)} {

@@ -134,7 +134,8 @@ func TestOddCounts(t *testing.T) {
 			limiter := weir.New(p, weir.WithClock(clock))
 			require.True(t, limiter.Allow())
 			before := limiter.Peek(0)
-			for _, n := range ints(-1, -5, math.MinInt, math.MinInt+1, 3, 1<<31, 1<<62, math.MaxInt-1, math.MaxInt) {
+			positive := ints(3, 1<<30, 1<<31, 1<<62, math.MaxInt-1, math.MaxInt)
+			for _, n := range append(ints(-1, -5, math.MinInt, math.MinInt+1), positive...) {
 				d := limiter.Take(n)
 				require.False(t, d.Allowed, "%d", n)
 				require.Equal(t, weir.Never, d.RetryAfter, "%d", n)
@@ -143,7 +144,7 @@ func TestOddCounts(t *testing.T) {
 			require.True(t, limiter.AllowN(0))
 			require.Equal(t, before, limiter.Take(0))
 			require.Equal(t, uint64(1), limiter.Stats().Allowed)
-			require.Equal(t, uint64(2*5), limiter.Stats().Denied, "negative numbers are not counted")
+			require.Equal(t, uint64(2*len(positive)), limiter.Stats().Denied, "negative numbers are not counted")
 		})
 	}
 }
@@ -339,58 +340,4 @@ func TestPolicyEqual(t *testing.T) {
 		}
 	}
 	require.True(t, a.Equal(weir.TokenBucket(l.WithBurst(10))))
-}
-
-// TestInvalidPolicies: the constructors take anything, Validate says which number is wrong, New and
-// NewPerClient panic with just that.
-func TestInvalidPolicies(t *testing.T) {
-	l := weir.PerSecond(10)
-	good := weir.TokenBucket(l)
-	for _, test := range []struct {
-		policy weir.Policy
-		says   []string
-	}{
-		{weir.Policy{}, nil},
-		{weir.TokenBucket(weir.PerSecond(-7)), []string{"-7"}},
-		{weir.TokenBucket(l.WithBurst(-3)), []string{"-3"}},
-		{weir.TokenBucket(weir.Per(1, 0)), []string{"0s"}},
-		{weir.TokenBucket(weir.Per(1, -5*time.Second)), []string{"-5s"}},
-		{weir.TokenBucket(weir.Every(0)), []string{"0s"}},
-		{weir.LeakyBucket(weir.Per(1, 31*365*24*time.Hour), 0), []string{"30 years"}},
-		{weir.TokenBucket(weir.PerDay(1).WithBurst(11_000)), []string{"30 years", "11000"}},
-		{weir.TokenBucket(weir.PerSecond(1).WithBurst(math.MaxInt)), []string{"30 years"}},
-		{weir.TokenBucket(weir.Per(math.MaxInt, time.Hour).WithBurst(math.MaxInt)), []string{"30 years"}},
-		{weir.LeakyBucket(l, -2), []string{"-2", "queue"}},
-		{weir.FixedWindow(l.WithBurst(4)), []string{"burst", "4", "fixed-window"}},
-		{weir.SlidingWindow(l.WithBurst(40)), []string{"burst", "40", "sliding-window"}},
-		{weir.SlidingCounter(l.WithBurst(1)), []string{"burst", "1", "sliding-counter"}},
-		{weir.SlidingCounter(weir.PerHour(-1)), []string{"-1"}},
-		{weir.BurstReserve(l, weir.PerSecond(-9)), []string{"-9"}},
-		{weir.BurstReserve(weir.PerSecond(-9), l), []string{"-9"}},
-		{weir.All(), []string{"all"}},
-		{weir.FirstOf(), []string{"first-of"}},
-		{weir.All(good, weir.Policy{}), []string{"2"}},
-		{weir.FirstOf(weir.All(good), weir.All(good, weir.FirstOf(good, weir.TokenBucket(weir.PerSecond(-7))))), []string{"-7"}},
-		{weir.FirstOf(weir.All()), []string{"all"}},
-	} {
-		err := test.policy.Validate()
-		require.Error(t, err, "%v", test.policy)
-		require.Regexp(t, "^weir: ", err.Error())
-		require.NotRegexp(t, "weir: .*weir: ", err.Error())
-		for _, s := range test.says {
-			require.Contains(t, err.Error(), s)
-		}
-		require.Equal(t, err.Error(), panicText(t, func() { weir.New(test.policy) }))
-		require.Equal(t, err.Error(), panicText(t, func() { weir.NewPerClient[string](test.policy) }))
-		require.Equal(t, err.Error(), test.policy.Named("x").Validate().Error(), "a name does not make it valid")
-		require.Zero(t, test.policy.MaxWithin(time.Second))
-		require.NotEmpty(t, test.policy.String())
-	}
-	var zero weir.Policy
-	require.Nil(t, zero.Parts())
-	_, ok := zero.Limit()
-	require.False(t, ok)
-	require.True(t, zero.Equal(weir.Policy{}))
-	require.Zero(t, zero.Algorithm())
-	require.NotEmpty(t, zero.Name())
 }

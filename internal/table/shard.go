@@ -16,16 +16,18 @@ type Shard[A any] struct {
 	table  *Table[A]
 	live   atomic.Int64 // keys
 	used   int          // places that are not empty: live and dead
+	most   int          // places that may be used
 	number int32
 
-	_ [32]byte // so that with an A of seven words a shard is two cache lines
+	_ [24]byte // so that with an A of seven words a shard is two cache lines
 }
 
-// An array is at most 9/10 full, which put sees to, and the next is a quarter larger. The shards
-// grow out of step, so that at no number of keys all of them have just grown: on
-// average their arrays are 80 % full, and a key of one word takes 20 bytes.
+// An array is at most 9/10 full, which put sees to, and the next is a quarter
+// larger. The shards grow out of step, so that at no number of keys all of them
+// have just grown: on average their arrays are 80 % full, and a key of one word
+// takes 20 bytes.
 const (
-	leastPlaces = 10
+	leastPlaces = 12
 	growth      = 1.25
 	fullest     = 0.9
 )
@@ -53,16 +55,20 @@ func (s *Shard[A]) placesFor(keys int) int {
 // newArray returns an array of at least that many places: as many as fit into
 // what the allocator gives for them.
 func (s *Shard[A]) newArray(places int) *array {
-	entries := slices.Grow([]uint64(nil), places*s.table.width)
-	places = cap(entries) / s.table.width
+	line := int(lineOf(s.table.width)) // whole lines only
+	entries := slices.Grow([]uint64(nil), (places+line)&^line*s.table.width)
+	places = cap(entries) / s.table.width &^ line
 	return &array{
 		entries: entries[:places*s.table.width],
-		places:  uint64(places),
-		most:    int(float64(places) * fullest),
-		width:   uint32(s.table.width),
+		places:  uint32(places),
+		width:   uint16(s.table.width),
 		skip:    64 - s.table.shift,
+		line:    lineOf(s.table.width),
 	}
 }
+
+// most returns how many places of the array may be used.
+func (a *array) most() int { return int(float64(a.places) * fullest) }
 
 // Len returns how many keys the shard has.
 func (s *Shard[A]) Len() int { return int(s.live.Load()) }
@@ -89,14 +95,13 @@ func (s *Shard[A]) Insert(hash uint64, hole Hole, words []uint64) []uint64 {
 }
 
 func (s *Shard[A]) put(hash uint64, hole Hole, words []uint64) []uint64 {
-	a := s.array().Load()
-	if s.used >= a.most {
+	if s.used >= s.most {
 		// A new array leaves the dead behind. It has a sixteenth to spare, so that
 		// one full of live keys is not made again for each of the next few.
 		live := s.Len()
 		s.rebuild(s.placesFor(live+1+live/16), nil)
-		a = s.array().Load()
 	}
+	a := s.array().Load()
 	if hole.array != a {
 		hole.at = a.hole(key(hash))
 	}
@@ -195,14 +200,14 @@ func (s *Shard[A]) rebuild(places int, drop func(words []uint64) bool) {
 			dropped++
 			continue
 		}
-		if used >= a.most {
+		if used >= a.most() {
 			a = s.enlarge(a, used+1)
 		}
 		a.put(old.entries[at], a.hole(old.entries[at]), words)
 		used++
 	}
 	s.sub(dropped)
-	s.used = used
+	s.used, s.most = used, a.most()
 	s.array().Store(a)
 }
 
@@ -233,7 +238,7 @@ func (s *Shard[A]) Each(f func(slot []uint64)) {
 func (s *Shard[A]) Sample(random uint64, n int, f func(hash uint64, words []uint64)) {
 	a := s.array().Load()
 	words := make([]uint64, s.table.width-1)
-	place, _ := bits.Mul64(random, a.places)
+	place, _ := bits.Mul64(random, uint64(a.places))
 	for at := range a.keysFrom(place) {
 		if n--; n < 0 {
 			return

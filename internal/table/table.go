@@ -91,10 +91,21 @@ type Hole struct {
 //	every place from a key's home up to its own is in use.
 type array struct {
 	entries []uint64
-	places  uint64 // len(entries) / width
-	most    int    // places that may be used
-	width   uint32 // words of an entry, its key included
+	places  uint32 // len(entries) / width
+	width   uint16 // words of an entry, its key included
 	skip    uint8  // bits of a key that named the shard
+	line    uint8  // entries of a cache line, less 1, if it holds a power of two
+}
+
+// cacheLine is in words. Large pieces of memory begin at one.
+const cacheLine = 8
+
+// lineOf returns what array.line is for entries of that width.
+func lineOf(width int) uint8 {
+	if cacheLine%width == 0 {
+		return uint8(cacheLine/width - 1)
+	}
+	return 0
 }
 
 // What stands in place of a key.
@@ -107,28 +118,24 @@ const (
 // key makes a hash one that an entry can have.
 func key(hash uint64) uint64 { return max(leastKey, hash) }
 
-// home returns where the search for a key begins.
+// home returns where the search for a key begins: at the first entry of a cache
+// line, so that the entries that are at hand are looked at first.
 func (a *array) home(key uint64) uint64 {
-	place, _ := bits.Mul64(key<<a.skip, a.places)
-	return place * uint64(a.width)
+	place, _ := bits.Mul64(key<<a.skip, uint64(a.places))
+	return place &^ uint64(a.line) * uint64(a.width)
 }
 
 // find returns the slot of a key, or the hole where its search ended.
 func (a *array) find(key uint64) ([]uint64, Hole) {
-	entries, width := a.entries, uint64(a.width)
-	if len(entries) == 0 {
+	if len(a.entries) == 0 {
 		return nil, Hole{}
 	}
-	at := a.home(key)
-	for {
-		switch atomic.LoadUint64(&entries[at]) {
+	for at := a.home(key); ; at = a.next(at) {
+		switch atomic.LoadUint64(&a.entries[at]) {
 		case key:
-			return entries[at+1 : at+width : at+width], Hole{}
+			return a.slot(at), Hole{}
 		case empty:
 			return nil, Hole{a, at}
-		}
-		if at += width; at >= uint64(len(entries)) {
-			at = 0
 		}
 	}
 }

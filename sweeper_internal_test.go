@@ -1,0 +1,80 @@
+package weir
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestOneTimerHoweverManyComeAtOnce: each PerClient has one, also if its first clients come together.
+func TestOneTimerHoweverManyComeAtOnce(t *testing.T) {
+	clock := NewManualClock()
+	for round := range 300 {
+		c := NewPerClient[int](TokenBucket(PerHour(2)), WithClock(clock))
+		var start, group sync.WaitGroup
+		start.Add(1)
+		for g := range 8 {
+			group.Go(func() {
+				start.Wait()
+				c.Allow(g)
+			})
+		}
+		start.Done()
+		group.Wait()
+		require.Len(t, clock.events, 1, "round %d", round)
+		require.NoError(t, c.Close())
+		require.Empty(t, clock.events)
+	}
+}
+
+// TestArmingAtOnceSetsOneTimer: they all find none, and wait for one another to set it.
+func TestArmingAtOnceSetsOneTimer(t *testing.T) {
+	clock := NewManualClock()
+	c := NewPerClient[int](TokenBucket(PerHour(2)), WithClock(clock)).clients
+	var group sync.WaitGroup
+	c.sweeper.mu.Lock()
+	for range 4 {
+		group.Go(func() { c.sweeper.arm(c) })
+	}
+	time.Sleep(2 * time.Millisecond)
+	c.sweeper.mu.Unlock()
+	group.Wait()
+	require.Len(t, clock.events, 1)
+}
+
+// TestATimerThatRingsAsItIsStopped: after Close nothing is swept.
+func TestATimerThatRingsAsItIsStopped(t *testing.T) {
+	clock := NewManualClock()
+	clients := NewPerClient[int](TokenBucket(PerHour(2)), WithClock(clock))
+	require.True(t, clients.Allow(1))
+	clock.now = time.Hour
+	require.NoError(t, clients.Close())
+	clients.clients.sweeper.ring(clients.clients)
+	require.Equal(t, 1, clients.Len())
+	require.Empty(t, clock.events)
+}
+
+// wokenAndDone is done at the moment when a ManualClock wakes who sleeps with it.
+type wokenAndDone struct {
+	context.Context
+	clock *ManualClock
+}
+
+func (c wokenAndDone) Done() <-chan struct{} {
+	c.clock.Advance(time.Second)
+	done := make(chan struct{})
+	close(done)
+	return done
+}
+
+func TestWokenAndCancelledAtOnceIsWoken(t *testing.T) {
+	clock := NewManualClock()
+	for range 64 {
+		require.NoError(t, clock.SleepUntil(wokenAndDone{context.Background(), clock}, clock.Now()+time.Second))
+		require.Empty(t, clock.events)
+		require.Zero(t, clock.sleepers)
+	}
+}
