@@ -26,7 +26,7 @@ func (c *cell) decide(d *decider, n int64, consume bool, out *Decision) bool {
 		ok, _ := d.decideWord(&c.slot[0], n, consume, out)
 		return ok
 	}
-	reading := int64(d.clock.Now())
+	reading := d.now()
 	if out == nil && (d.foregone(n) || d.closed(c.slot, reading, n)) {
 		return false
 	}

@@ -21,6 +21,7 @@ import (
 type decider struct {
 	policy *spec
 	clock  Clock
+	system bool         // clock is the system's, which is read without going through it
 	bucket *tokenBucket // of a slot of one word; otherwise nil
 }
 
@@ -35,10 +36,19 @@ var _ = [1]struct{}{}[table.Moved-reserved]
 
 func newDecider(p Policy, clock Clock) decider {
 	d := decider{policy: p.spec, clock: clock}
+	_, d.system = clock.(systemClock)
 	if b, ok := p.meter.(tokenBucket); ok && neverStepsBack(clock) {
 		d.bucket = &b
 	}
 	return d
+}
+
+// now reads the clock.
+func (d *decider) now() int64 {
+	if d.system {
+		return int64(systemClock{}.Now())
+	}
+	return int64(d.clock.Now())
 }
 
 // slotSize returns how many words a slot has.
@@ -65,7 +75,7 @@ func (d *decider) decideWord(word *uint64, n int64, consume bool, out *Decision)
 	seen := atomic.LoadUint64(word)
 	// The clock is read after the word: all readings that went into the word
 	// were taken before it was stored, so none is newer than this one.
-	now := int64(d.clock.Now())
+	now := d.now()
 	raced := false
 	for {
 		if seen == table.Moved {
@@ -80,7 +90,7 @@ func (d *decider) decideWord(word *uint64, n int64, consume bool, out *Decision)
 		case wait > 0 && raced:
 			// The word has changed since the clock was read, maybe at a later
 			// reading that left room for this one: look at both again.
-			seen, now, raced = atomic.LoadUint64(word), int64(d.clock.Now()), false
+			seen, now, raced = atomic.LoadUint64(word), d.now(), false
 			continue
 		case wait == 0:
 			debt += uint64(n) * b.interval

@@ -154,7 +154,7 @@ func (c *clients) decideWord(hash uint64, n int64, consume bool, out *Decision) 
 		}
 	}
 	if c.maxClients > 0 {
-		return c.decideNew(shard, hash, hole, int64(c.clock.Now()), n, consume, out)
+		return c.decideNew(shard, hash, hole, c.decider.now(), n, consume, out)
 	}
 	var fresh [1]uint64
 	ok, _ := c.decider.decideWord(&fresh[0], n, consume, out)
@@ -171,7 +171,7 @@ func (c *clients) decideWord(hash uint64, n int64, consume bool, out *Decision) 
 // decideWords decides about a state of several words under its shard's lock, or
 // without it if the state is known to deny.
 func (c *clients) decideWords(hash uint64, n int64, consume bool, out *Decision) bool {
-	reading := int64(c.clock.Now())
+	reading := c.decider.now()
 	if out == nil {
 		if c.decider.foregone(n) {
 			return false

@@ -11,12 +11,15 @@ import (
 // Counters is how many counters a line holds.
 const Counters = 4
 
-// lineSize keeps lines apart: two cache lines of 64 bytes, as processors
-// fetch them in pairs.
-const lineSize = 128
+// lineSize is a cache line, so that stripes are apart.
+const lineSize = 64
 
-// maxStripes bounds the memory: beyond it, cores share.
-const maxStripes = 64
+// Which stripe a goroutine adds to is chance. With eight for each core two that
+// run at once seldom meet. maxStripes bounds the memory.
+const (
+	stripesPerCore = 8
+	maxStripes     = 128
+)
 
 type line struct {
 	counters [Counters]atomic.Uint64
@@ -29,10 +32,10 @@ type Set struct {
 	shift uint8 // of a 64-bit hash, to the number of a line
 }
 
-// New returns a Set of counters at 0, with a stripe for each core.
+// New returns a Set of counters at 0.
 func New() Set {
 	stripes, bits := 1, uint8(0)
-	for stripes < min(runtime.GOMAXPROCS(0), maxStripes) {
+	for stripes < min(stripesPerCore*runtime.GOMAXPROCS(0), maxStripes) {
 		stripes, bits = 2*stripes, bits+1
 	}
 	return Set{lines: make([]line, stripes), shift: 64 - bits}
