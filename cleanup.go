@@ -27,11 +27,15 @@ const (
 
 // shards returns into how many shards to divide the states.
 func (c *clients) shards() int {
+	most := mostShards
+	if c.decider.bucket == nil {
+		most *= 2 // several words take longer to move
+	}
 	if c.maxClients == 0 {
-		return mostShards
+		return most
 	}
 	shards := 1
-	for shards < mostShards && 2*shards*clientsPerShard <= c.maxClients {
+	for shards < most && 2*shards*clientsPerShard <= c.maxClients {
 		shards *= 2
 	}
 	return shards

@@ -22,13 +22,13 @@ type Shard[A any] struct {
 	_ [24]byte // so that with an A of seven words a shard is two cache lines
 }
 
-// An array is at most 9/10 full, which put sees to, and the next is a quarter
-// larger. The shards grow out of step, so that at no number of keys all of them
+// An array is at most 9/10 full, which put sees to, and the next is larger by
+// half an entry's width: a quarter for entries of two words, an eighth for those
+// of four, which lose more to a free place. The shards grow out of step, so that at no number of keys all of them
 // have just grown: on average their arrays are 80 % full, and a key of one word
 // takes 20 bytes.
 const (
 	leastPlaces = 12
-	growth      = 1.25
 	fullest     = 0.9
 )
 
@@ -48,6 +48,7 @@ func (s *Shard[A]) placesFor(keys int) int {
 	if keys == 0 {
 		return 0
 	}
+	growth := 1 + 0.5/float64(s.table.width)
 	steps := math.Log(float64(keys)/fullest/leastPlaces) / math.Log(growth)
 	return int(math.Ceil(leastPlaces * math.Pow(growth, max(0, math.Ceil(steps-s.step()))+s.step())))
 }
