@@ -61,7 +61,7 @@ func (b bucket) fullFor(word uint64, now int64) time.Duration {
 // a whole burst, can be taken.
 func (b bucket) wait(debt uint64, n int64) time.Duration {
 	need := debt + uint64(n)*b.interval
-	if need <= b.capacity {
+	if n == 0 || need <= b.capacity {
 		return 0
 	}
 	return nanos(need - b.capacity)

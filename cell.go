@@ -1,6 +1,7 @@
 package weir
 
 import (
+	"math"
 	"sync"
 	"sync/atomic"
 )
@@ -20,7 +21,7 @@ func newCell(d *decider) cell {
 	return cell{slot: make([]uint64, d.slotSize(), max(cellWords, d.slotSize()))}
 }
 
-// ask has the state judged, without the lock where that will do.
+// decide has the state decided, without the lock where that will do.
 func (c *cell) decide(d *decider, n int64, consume bool, out *Decision) bool {
 	if d.bucket != nil {
 		ok, _ := d.decideWord(&c.slot[0], n, consume, out)
@@ -43,7 +44,12 @@ func (c *cell) decideAt(d *decider, reading int64, swept uint64, n int64, consum
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.slot[slotNewest] = max(c.slot[slotNewest], swept)
+	if c.slot[slotNewest] < swept {
+		// What no longer counts by then would be misread beside a newest reading
+		// that is so much newer.
+		d.policy.refresh(d.open(c.slot, &c.logs, reading), state{newest: swept}.clamp(math.MinInt64))
+		c.slot[slotNewest] = swept
+	}
 	return d.decideLocked(c.slot, &c.logs, reading, n, consume, out)
 }
 

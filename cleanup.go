@@ -11,9 +11,9 @@ import (
 )
 
 const (
-	// mostShards bounds what one lock is held for: at ten million clients a shard
-	// has ten thousand to move when it grows or is swept. More would take memory
-	// where there are few clients.
+	// mostShards, of states of one word, bounds what one lock is held for: at ten
+	// million clients a shard has ten thousand to move when it grows or is swept.
+	// More would take memory where there are few clients.
 	mostShards = 1024
 	// clientsPerShard is what a bounded PerClient has at least, so that a shard
 	// always has enough clients to choose one to evict from.
@@ -66,11 +66,11 @@ func (c *clients) sweepShard(shard *table.Shard[annex]) int {
 		}
 		return true
 	})
+	shard.Annex.logs.pack(c.policy.spec, func(f func(state)) {
+		shard.Each(func(slot []uint64) { f(c.decider.open(slot, nil, reading)) })
+	})
 	if evicted > 0 {
 		shard.Annex.drop(reading)
-		shard.Annex.logs.pack(c.policy.spec, func(f func(state)) {
-			shard.Each(func(slot []uint64) { f(c.decider.open(slot, nil, reading)) })
-		})
 		c.sweeper.evicted.Add(uint64(evicted))
 	}
 	return evicted

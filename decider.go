@@ -131,7 +131,10 @@ func (d *decider) decideLocked(slot []uint64, logs *logbook, reading, n int64, c
 	s := d.open(slot, logs, reading)
 	now, wait := d.policy.decide(s, reading, n, out)
 	if wait > 0 {
-		closeUntil(slot, now, wait, n)
+		if n > 1 {
+			wait = d.policy.wait(s, now, 1)
+		}
+		closeUntil(slot, now, wait)
 		return false
 	}
 	if consume && n > 0 {
@@ -148,7 +151,10 @@ func (d *decider) decideBuckets(slot []uint64, reading, n int64, consume bool) b
 	now, words := s.clamp(reading), slot[slotWords:]
 	idle := s.idle(now)
 	if wait := d.policy.buckets.wait(words, now, idle, n); wait > 0 {
-		closeUntil(slot, now, wait, n)
+		if n > 1 {
+			wait = d.policy.buckets.wait(words, now, idle, 1)
+		}
+		closeUntil(slot, now, wait)
 		return false
 	}
 	if consume && n > 0 {
@@ -158,14 +164,14 @@ func (d *decider) decideBuckets(slot []uint64, reading, n int64, consume bool) b
 	return true
 }
 
-// closeUntil notes the wait of a denial. What is denied to 1 is denied to more,
-// so it is the wait for 1 that closes the slot; a Peek finds that out as well as
-// a Take. (The mark of Never would be table.Moved.)
-func closeUntil(slot []uint64, now int64, wait time.Duration, n int64) {
-	if n != 1 || wait == Never {
+// closeUntil notes how long 1 has to wait, if at all: what is denied to 1 is
+// denied to more. A Peek finds that out as well as a Take. (The mark of Never
+// would be table.Moved.)
+func closeUntil(slot []uint64, now int64, wait time.Duration) {
+	if wait == 0 || wait == Never {
 		return
 	}
-	if opens := saturatingAdd(now, int64(wait)); opens < int64(Never) {
+	if opens := saturatingAdd(now, int64(wait)); opens < int64(Never) && slot[slotClosed] != mark(opens) {
 		atomic.StoreUint64(&slot[slotClosed], mark(opens))
 	}
 }

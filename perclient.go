@@ -113,8 +113,8 @@ func (c *PerClient[K]) Len() int { return c.clients.states.Len() }
 // says, and returns how many those were.
 func (c *PerClient[K]) Sweep() int { return c.clients.sweep() }
 
-// Close ends the sweeping by timer and returns nil. The PerClient goes on
-// deciding. Close may be called again.
+// Close ends the sweeping by timer and returns nil. A sweep that has begun goes
+// on to its end, and the PerClient goes on deciding. Close may be called again.
 func (c *PerClient[K]) Close() error {
 	c.clients.sweeper.close()
 	return nil
@@ -172,6 +172,10 @@ func (c *clients) decideWord(hash uint64, n int64, consume bool, out *Decision) 
 // without it if the state is known to deny.
 func (c *clients) decideWords(hash uint64, n int64, consume bool, out *Decision) bool {
 	reading := c.decider.now()
+	if c.policy.size == 0 {
+		_, wait := c.policy.decide(state{}, reading, n, out)
+		return wait == 0
+	}
 	if out == nil {
 		if c.decider.foregone(n) {
 			return false
@@ -200,7 +204,6 @@ func (c *clients) decideNew(shard *table.Shard[annex], hash uint64, hole table.H
 	takes := ok && consume && n > 0
 	held := true
 	switch {
-	case c.policy.size == 0:
 	case c.crowded(reading):
 		held = false
 	case takes:
@@ -211,7 +214,7 @@ func (c *clients) decideNew(shard *table.Shard[annex], hash uint64, hole table.H
 	}
 	if held {
 		shard.Unlock()
-		if takes && c.policy.size > 0 {
+		if takes {
 			c.sweeper.arm(c)
 		}
 		return ok

@@ -153,3 +153,17 @@ func TestShareOverflowAdmitsNothingExtraWhenTheClockStepsBack(t *testing.T) {
 		require.LessOrEqual(t, again+drain(alice), k.atOnce)
 	})
 }
+
+// What the shared log has forgotten stays forgotten when somebody's eviction
+// moves its newest reading.
+func TestTheSharedLogIsNotMisreadAfterASweep(t *testing.T) {
+	clock := weir.NewManualClock()
+	clients := newClients[string](t, weir.SlidingWindow(weir.PerSecond(5)), clock, weir.WithMaxClients(1, weir.ShareOverflow))
+	bob := func() bool { return clients.Allow("bob") }
+	require.True(t, clients.Allow("alice"))
+	require.Equal(t, 5, drain(bob))
+	clock.Advance(1 << 37) // a stamp has 37 bits for its instant
+	require.Equal(t, 1, clients.Sweep())
+	require.True(t, clients.Allow("carol"))
+	require.Equal(t, 5, drain(bob))
+}

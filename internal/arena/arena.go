@@ -21,7 +21,7 @@ func (r Ref) class() int  { return int(r >> numberBits) }
 func (r Ref) number() int { return int(r & (1<<numberBits - 1)) }
 
 // largeBytes is the size from which a block is a piece of memory of its own:
-// one that large is not worth to be moved when its class grows.
+// one that large is not worth moving when its class grows.
 const largeBytes = 4096
 
 // An Arena holds blocks of so many units of so many bytes. Make it with New. It
@@ -128,7 +128,7 @@ func (a *Arena) release(r Ref) {
 // Empty reports whether no block is in use.
 func (a *Arena) Empty() bool { return a.blocks == 0 }
 
-// Sparse reports whether so much of the arena is free that it is worth to Pack.
+// Sparse reports whether so much of the arena is free that it is worth packing.
 func (a *Arena) Sparse() bool {
 	for i := range a.slabs {
 		if a.slabs[i].sparse() {

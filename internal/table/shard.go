@@ -23,12 +23,13 @@ type Shard[A any] struct {
 }
 
 // An array is at most 9/10 full, which put sees to, and the next is larger by
-// half an entry's width: a quarter for entries of two words, an eighth for those
-// of four, which lose more to a free place. The shards grow out of step, so that at no number of keys all of them
-// have just grown: on average their arrays are 80 % full, and a key of one word
-// takes 20 bytes.
+// half of one part in as many as an entry has words: by a quarter for entries of
+// two words, by an eighth for those of four, which lose more to a free place.
+// The shards grow out of step, so that at no number of keys all of them have
+// just grown: on average the arrays of two-word entries are 80 % full, and a key
+// of one word takes 20 bytes.
 const (
-	leastPlaces = 12
+	leastPlaces = 4
 	fullest     = 0.9
 )
 
@@ -181,7 +182,7 @@ func (s *Shard[A]) Sweep(stale func(words []uint64, stopped bool) bool) int {
 		}
 	}
 	before := s.Len()
-	if dead := s.used - before; found == 0 && 4*dead <= before {
+	if buried := s.used - before; found == 0 && 4*buried <= before {
 		return 0
 	}
 	s.rebuild(s.placesFor(before-found), func(words []uint64) bool { return stale(words, true) })

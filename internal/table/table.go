@@ -7,6 +7,7 @@ import (
 	"iter"
 	"math"
 	"math/bits"
+	"strconv"
 	"sync/atomic"
 )
 
@@ -34,6 +35,9 @@ type Table[A any] struct {
 // two, of that many words a slot, and of at most so many slots, any number if
 // most is 0.
 func New[A any](shards, words, most int) *Table[A] {
+	if words >= math.MaxUint16 {
+		panic("table: a slot of " + strconv.Itoa(words) + " words")
+	}
 	log := bits.Len(uint(max(1, shards) - 1))
 	t := &Table[A]{
 		arrays: make([]atomic.Pointer[array], 1<<log),
