@@ -159,11 +159,11 @@ func (c *clients) decideOverflow(shard *table.Shard[annex], hash uint64, now, re
 // that is still what it was. Only a slot of one word, which has no logs to give
 // back, can have changed.
 func (c *clients) evict(shard *table.Shard[annex], v victim, hash uint64, now, reading, n int64) bool {
-	old, _ := shard.Find(v.hash)
+	place, _ := shard.Find(v.hash)
 	if shard.Replace(v.hash, v.seen, hash, c.newSlot(shard, now, n)) == nil {
 		return false
 	}
-	c.gone(shard, v, old, reading)
+	c.gone(shard, v, place.Slot(), reading)
 	return true
 }
 
@@ -177,10 +177,10 @@ func (c *clients) evictElsewhere(reading int64) {
 		shard.Lock()
 		v := c.victim(shard, reading)
 		if v.found {
-			old, _ := shard.Find(v.hash)
+			place, _ := shard.Find(v.hash)
 			if v.found = shard.Delete(v.hash, v.seen); v.found {
 				c.tally.Add(countOverflowed)
-				c.gone(shard, v, old, reading)
+				c.gone(shard, v, place.Slot(), reading)
 			}
 		}
 		shard.Unlock()

@@ -21,7 +21,8 @@ import (
 type decider struct {
 	policy *spec
 	clock  Clock
-	system bool         // clock is the system's, which is read without going through it
+	system bool         // clock is the system's, or
+	coarse *CoarseClock // is this: both are read without going through it
 	bucket *tokenBucket // of a slot of one word; otherwise nil
 }
 
@@ -37,6 +38,7 @@ var _ = [1]struct{}{}[table.Moved-reserved]
 func newDecider(p Policy, clock Clock) decider {
 	d := decider{policy: p.spec, clock: clock}
 	_, d.system = clock.(systemClock)
+	d.coarse, _ = clock.(*CoarseClock)
 	if b, ok := p.meter.(tokenBucket); ok && neverStepsBack(clock) {
 		d.bucket = &b
 	}
@@ -45,8 +47,11 @@ func newDecider(p Policy, clock Clock) decider {
 
 // now reads the clock.
 func (d *decider) now() int64 {
-	if d.system {
+	switch {
+	case d.system:
 		return int64(systemClock{}.Now())
+	case d.coarse != nil:
+		return int64(d.coarse.Now())
 	}
 	return int64(d.clock.Now())
 }

@@ -195,8 +195,8 @@ func TestAVictimThatIsChargedMeanwhile(t *testing.T) {
 		require.Equal(t, overflow != DenyNew, c.allow(someHash+1))
 		require.True(t, charged)
 		require.Equal(t, 1, c.states.Len())
-		slot, _ := c.states.Find(someHash)
-		require.Equal(t, overflow == EvictFullest, slot == nil, "it is no longer full, and only one of these drops such")
+		_, found := c.states.Find(someHash)
+		require.Equal(t, overflow == EvictFullest, !found, "it is no longer full, and only one of these drops such")
 	}
 }
 

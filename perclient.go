@@ -122,7 +122,12 @@ func (c *PerClient[K]) Close() error {
 
 // decide is what every verb comes to. It fills out unless that is nil.
 func (c *clients) decide(hash uint64, n int, consume bool, out *Decision) bool {
-	ok := c.decideKey(hash, int64(n), consume, out)
+	var ok bool
+	if c.decider.bucket != nil {
+		ok = c.decideWord(hash, int64(n), consume, out)
+	} else {
+		ok = c.decideWords(hash, int64(n), consume, out)
+	}
 	if consume {
 		c.tally.count(n, ok, c.shadow)
 	}
@@ -138,23 +143,23 @@ func (c *clients) decideKey(hash uint64, n int64, consume bool, out *Decision) b
 
 // decideWord decides about a state of one word, without a lock if it is there.
 func (c *clients) decideWord(hash uint64, n int64, consume bool, out *Decision) bool {
-	slot, hole := c.states.Find(hash)
-	if slot != nil {
-		if ok, moved := c.decider.decideWord(&slot[0], n, consume, out); !moved {
+	place, found := c.states.Find(hash)
+	if found {
+		if ok, moved := c.decider.decideWord(place.Word(), n, consume, out); !moved {
 			return ok
 		}
 	}
 	shard := c.states.Shard(hash)
 	shard.Lock()
-	if !shard.Open(hole) {
-		if slot, hole = shard.Find(hash); slot != nil {
-			ok, _ := c.decider.decideWord(&slot[0], n, consume, out)
+	if !shard.Free(place) {
+		if place, found = shard.Find(hash); found {
+			ok, _ := c.decider.decideWord(place.Word(), n, consume, out)
 			shard.Unlock()
 			return ok
 		}
 	}
 	if c.maxClients > 0 {
-		return c.decideNew(shard, hash, hole, c.decider.now(), n, consume, out)
+		return c.decideNew(shard, hash, place, c.decider.now(), n, consume, out)
 	}
 	var fresh [1]uint64
 	ok, _ := c.decider.decideWord(&fresh[0], n, consume, out)
@@ -162,7 +167,7 @@ func (c *clients) decideWord(hash uint64, n int64, consume bool, out *Decision) 
 		shard.Unlock()
 		return ok
 	}
-	shard.Insert(hash, hole, fresh[:])
+	shard.Insert(hash, place, fresh[:])
 	shard.Unlock()
 	c.sweeper.arm(c)
 	return ok
@@ -180,23 +185,23 @@ func (c *clients) decideWords(hash uint64, n int64, consume bool, out *Decision)
 		if c.decider.foregone(n) {
 			return false
 		}
-		if slot, _ := c.states.Find(hash); slot != nil && c.decider.closed(slot, reading, n) {
+		if place, found := c.states.Find(hash); found && c.decider.closed(place.Slot(), reading, n) {
 			return false
 		}
 	}
 	shard := c.states.Shard(hash)
 	shard.Lock()
-	slot, hole := shard.Find(hash)
-	if slot == nil {
-		return c.decideNew(shard, hash, hole, reading, n, consume, out)
+	place, found := shard.Find(hash)
+	if !found {
+		return c.decideNew(shard, hash, place, reading, n, consume, out)
 	}
 	defer shard.Unlock()
-	return c.decider.decideLocked(slot, &shard.Annex.logs, reading, n, consume, out)
+	return c.decider.decideLocked(place.Slot(), &shard.Annex.logs, reading, n, consume, out)
 }
 
 // decideNew decides about a key that has no state, and gives it one if it needs
 // one. It unlocks the shard.
-func (c *clients) decideNew(shard *table.Shard[annex], hash uint64, hole table.Hole, reading, n int64, consume bool, out *Decision) bool {
+func (c *clients) decideNew(shard *table.Shard[annex], hash uint64, place table.Place, reading, n int64, consume bool, out *Decision) bool {
 	s := c.decider.open(c.zero, &shard.Annex.logs, reading)
 	s.newest = max(s.newest, shard.Annex.swept)
 	now, wait := c.policy.decide(s, reading, n, out)
@@ -208,7 +213,7 @@ func (c *clients) decideNew(shard *table.Shard[annex], hash uint64, hole table.H
 		held = false
 	case takes:
 		slot := c.newSlot(shard, now, n)
-		if held = shard.Insert(hash, hole, slot) != nil; !held { // another shard took the last place meanwhile
+		if held = shard.Insert(hash, place, slot) != nil; !held { // another shard took the last place meanwhile
 			c.policy.release(c.decider.open(slot, &shard.Annex.logs, now))
 		}
 	}
@@ -252,10 +257,11 @@ func (c *clients) reset(hash uint64) {
 	shard.Lock()
 	defer shard.Unlock()
 	for {
-		slot, _ := shard.Find(hash)
-		if slot == nil {
+		place, found := shard.Find(hash)
+		if !found {
 			return
 		}
+		slot := place.Slot()
 		if shard.Delete(hash, atomic.LoadUint64(&slot[0])) {
 			c.policy.release(c.decider.open(slot, &shard.Annex.logs, 0))
 			return

@@ -11,7 +11,7 @@ func insert[A any](table *Table[A], from, to uint64) {
 		h := hashes["good"](n)
 		shard := table.Shard(h)
 		shard.Lock()
-		shard.Insert(h, Hole{}, []uint64{1})
+		shard.Insert(h, Place{}, []uint64{1})
 		shard.Unlock()
 	}
 }

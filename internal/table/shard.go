@@ -75,28 +75,28 @@ func (a *array) most() int { return int(float64(a.places) * fullest) }
 // Len returns how many keys the shard has.
 func (s *Shard[A]) Len() int { return int(s.live.Load()) }
 
-// Find returns the slot of a hash, or nil and the hole where it would be put.
+// Find returns the place of a hash, or where it would be put if it is not there.
 // Under the lock a slot's first word is not Moved.
-func (s *Shard[A]) Find(hash uint64) (slot []uint64, hole Hole) {
+func (s *Shard[A]) Find(hash uint64) (p Place, found bool) {
 	return s.array().Load().find(key(hash))
 }
 
-// Open reports whether a hole that was found without the lock is still one, so
+// Free reports whether a place that was found free without the lock still is, so
 // that the hash it was found for is still not there.
-func (s *Shard[A]) Open(hole Hole) bool {
-	return hole.array != nil && hole.array == s.array().Load() && hole.array.entries[hole.at] == empty
+func (s *Shard[A]) Free(p Place) bool {
+	return p.array != nil && p.array == s.array().Load() && p.array.entries[p.at] == empty
 }
 
-// Insert makes a slot of those words for a hash that has none, in the hole that
+// Insert makes a slot of those words for a hash that has none, in the place that
 // was found for it, and returns it, or nil if the table is full.
-func (s *Shard[A]) Insert(hash uint64, hole Hole, words []uint64) []uint64 {
+func (s *Shard[A]) Insert(hash uint64, p Place, words []uint64) []uint64 {
 	if !s.add() {
 		return nil
 	}
-	return s.put(hash, hole, words)
+	return s.put(hash, p, words)
 }
 
-func (s *Shard[A]) put(hash uint64, hole Hole, words []uint64) []uint64 {
+func (s *Shard[A]) put(hash uint64, p Place, words []uint64) []uint64 {
 	if s.used >= s.most {
 		// A new array leaves the dead behind. It has a sixteenth to spare, so that
 		// one full of live keys is not made again for each of the next few.
@@ -104,11 +104,11 @@ func (s *Shard[A]) put(hash uint64, hole Hole, words []uint64) []uint64 {
 		s.rebuild(s.placesFor(live+1+live/16), nil)
 	}
 	a := s.array().Load()
-	if hole.array != a {
-		hole.at = a.hole(key(hash))
+	if p.array != a {
+		p.at = a.free(key(hash))
 	}
 	s.used++
-	return a.put(key(hash), hole.at, words)
+	return a.put(key(hash), p.at, words)
 }
 
 // add counts a key in, if that is not one too many.
@@ -151,7 +151,7 @@ func (s *Shard[A]) Replace(old, seen, hash uint64, words []uint64) []uint64 {
 	if !s.bury(old, seen) {
 		return nil
 	}
-	return s.put(hash, Hole{}, words)
+	return s.put(hash, Place{}, words)
 }
 
 // bury leaves a dead entry in place of a key.
@@ -205,7 +205,7 @@ func (s *Shard[A]) rebuild(places int, drop func(words []uint64) bool) {
 		if used >= a.most() {
 			a = s.enlarge(a, used+1)
 		}
-		a.put(old.entries[at], a.hole(old.entries[at]), words)
+		a.put(old.entries[at], a.free(old.entries[at]), words)
 		used++
 	}
 	s.sub(dropped)
@@ -217,7 +217,7 @@ func (s *Shard[A]) rebuild(places int, drop func(words []uint64) bool) {
 func (s *Shard[A]) enlarge(old *array, keys int) *array {
 	a := s.newArray(s.placesFor(keys))
 	for at := range old.keysFrom(0) {
-		a.put(old.entries[at], a.hole(old.entries[at]), old.slot(at))
+		a.put(old.entries[at], a.free(old.entries[at]), old.slot(at))
 	}
 	return a
 }

@@ -75,19 +75,25 @@ func (t *Table[A]) Shard(hash uint64) *Shard[A] { return &t.shards[hash>>t.shift
 // Shards returns all of them.
 func (t *Table[A]) Shards() []Shard[A] { return t.shards }
 
-// Find returns the slot of a hash, or nil and the hole where it would be put. It
-// takes no lock. The slot is the key's for as long as its first word is not
-// Moved.
-func (t *Table[A]) Find(hash uint64) (slot []uint64, hole Hole) {
+// Find returns the place of a hash, or where it would be put if it is not there.
+// It takes no lock.
+func (t *Table[A]) Find(hash uint64) (p Place, found bool) {
 	return t.arrays[hash>>t.shift].Load().find(key(hash))
 }
 
-// A Hole is where a hash that is not there would be put, as long as nothing
-// else is.
-type Hole struct {
+// A Place is where a key is, for as long as its first word is not Moved; or
+// where one that is not there would be put, as long as nothing else is. The zero
+// Place is of no use.
+type Place struct {
 	array *array
 	at    uint64
 }
+
+// Word returns the first word of the key's slot.
+func (p Place) Word() *uint64 { return &p.array.entries[p.at+1] }
+
+// Slot returns all words of the key's slot.
+func (p Place) Slot() []uint64 { return p.array.slot(p.at) }
 
 // An array holds a shard's entries: a key, then the words of its slot. Keys lie
 // by open addressing, and never move within an array:
@@ -129,17 +135,17 @@ func (a *array) home(key uint64) uint64 {
 	return place &^ uint64(a.line) * uint64(a.width)
 }
 
-// find returns the slot of a key, or the hole where its search ended.
-func (a *array) find(key uint64) ([]uint64, Hole) {
+// find returns the place of a key, or the empty one where its search ended.
+func (a *array) find(key uint64) (p Place, found bool) {
 	if len(a.entries) == 0 {
-		return nil, Hole{}
+		return Place{}, false
 	}
 	for at := a.home(key); ; at = a.next(at) {
 		switch atomic.LoadUint64(&a.entries[at]) {
 		case key:
-			return a.slot(at), Hole{}
+			return Place{a, at}, true
 		case empty:
-			return nil, Hole{a, at}
+			return Place{a, at}, false
 		}
 	}
 }
@@ -153,8 +159,8 @@ func (a *array) next(at uint64) uint64 {
 	return 0
 }
 
-// hole returns where a key that is not there is to be put.
-func (a *array) hole(key uint64) uint64 {
+// free returns where a key that is not there is to be put.
+func (a *array) free(key uint64) uint64 {
 	at := a.home(key)
 	for a.entries[at] != empty {
 		at = a.next(at)
@@ -162,7 +168,7 @@ func (a *array) hole(key uint64) uint64 {
 	return at
 }
 
-// put adds a key in a hole. Its words are in place before it can be found.
+// put adds a key in a free place. Its words are in place before it can be found.
 func (a *array) put(key, at uint64, words []uint64) []uint64 {
 	slot := a.slot(at)
 	copy(slot, words)

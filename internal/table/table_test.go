@@ -92,12 +92,13 @@ func againstAMap(t *testing.T, hash func(uint64) uint64, shards, words, most int
 		seen[h] = h
 		shard := table.Shard(h)
 		shard.Lock()
-		slot, hole := shard.Find(h)
+		place, found := shard.Find(h)
+		slot := slotAt(place, found)
 		require.Equal(t, model[h], clone(slot))
 		switch action := random.IntN(20); {
 		case slot == nil && action < 12:
 			words := fresh()
-			if slot = shard.Insert(h, hole, words); slot == nil {
+			if slot = shard.Insert(h, place, words); slot == nil {
 				require.True(t, table.Full())
 				require.Len(t, model, most)
 				break
@@ -168,8 +169,14 @@ func againstAMap(t *testing.T, hash func(uint64) uint64, shards, words, most int
 }
 
 func find[A any](table *Table[A], hash uint64) []uint64 {
-	slot, _ := table.Find(hash)
-	return slot
+	return slotAt(table.Find(hash))
+}
+
+func slotAt(p Place, found bool) []uint64 {
+	if !found {
+		return nil
+	}
+	return p.Slot()
 }
 
 func clone(slot []uint64) []uint64 {
@@ -186,7 +193,7 @@ func TestASweepAsksAgain(t *testing.T) {
 	shard := table.Shard(0)
 	good := hashes["good"]
 	for n := range uint64(1000) {
-		shard.Insert(good(n), Hole{}, []uint64{7})
+		shard.Insert(good(n), Place{}, []uint64{7})
 	}
 	asked := 0
 	dropped := shard.Sweep(func(words []uint64, stopped bool) bool {
@@ -232,8 +239,8 @@ func nothingIsLost(t *testing.T, hash func(uint64) uint64, shards int) {
 		shard := table.Shard(h)
 		shard.Lock()
 		defer shard.Unlock()
-		if slot, hole := shard.Find(h); slot == nil {
-			shard.Insert(h, hole, []uint64{2, 2}) // 2: may go once it is odd, which kept keys never are
+		if place, found := shard.Find(h); !found {
+			shard.Insert(h, place, []uint64{2, 2}) // 2: may go once it is odd, which kept keys never are
 		}
 	}
 	for n := range uint64(kept) {
@@ -249,7 +256,7 @@ func nothingIsLost(t *testing.T, hash func(uint64) uint64, shards int) {
 				insert(h)
 				shard := table.Shard(h)
 				shard.Lock()
-				switch slot, _ := shard.Find(h); {
+				switch slot := slotAt(shard.Find(h)); {
 				case slot == nil:
 				case random.IntN(3) == 0:
 					shard.Delete(h, atomic.LoadUint64(&slot[0]))
@@ -275,7 +282,7 @@ func nothingIsLost(t *testing.T, hash func(uint64) uint64, shards int) {
 					if slot == nil { // its array is being left
 						shard := table.Shard(h)
 						shard.Lock()
-						slot, _ = shard.Find(h)
+						slot = slotAt(shard.Find(h))
 						shard.Unlock()
 					}
 					if word := atomic.LoadUint64(&slot[0]); word != Moved {
@@ -307,7 +314,7 @@ func TestMostIsNeverExceeded(t *testing.T) {
 				h := hashes["good"](i*200 + n)
 				shard := table.Shard(h)
 				shard.Lock()
-				if shard.Insert(h, Hole{}, []uint64{1}) != nil {
+				if shard.Insert(h, Place{}, []uint64{1}) != nil {
 					inserted.Add(1)
 				}
 				shard.Unlock()
@@ -331,7 +338,7 @@ func TestMemoryFitsTheUse(t *testing.T) {
 			h := hashes["good"](n)
 			shard := table.Shard(h)
 			shard.Lock()
-			shard.Insert(h, Hole{}, []uint64{1})
+			shard.Insert(h, Place{}, []uint64{1})
 			shard.Unlock()
 		}
 		bytes := 0
