@@ -1,12 +1,16 @@
 package main
 
 import (
+	"bytes"
 	"image/color"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 
 	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/font"
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
 )
@@ -38,12 +42,15 @@ func (c chart) write(folder string) error {
 	p.X.Label.Text = c.unit
 	p.Y.Label.Text = " " // a margin for the names
 	p.Legend.Top = true
+	p.Legend.Padding = 12
 	grid := plotter.NewGrid()
 	grid.Horizontal.Width = 0
 	p.Add(grid)
 
-	names := slices.Clone(c.names)
-	slices.Reverse(names)
+	names := make([]string, len(c.names))
+	for i, name := range c.names {
+		names[len(names)-1-i] = name + strings.Repeat(" ", len(name)/4) // a margin, where the font is a wider one
+	}
 	p.NominalY(names...)
 	var most float64
 	for i, s := range c.series {
@@ -55,7 +62,22 @@ func (c chart) write(folder string) error {
 	p.X.Min, p.X.Max = 0, max(1, most)*1.12                       // room for the numbers
 	p.Y.Min, p.Y.Max = -0.6, float64(len(names))-0.4+legend(p, c) // and for the legend
 	height := vg.Length(len(names))*(barWidth*vg.Length(len(c.series))+8) + 100
-	return p.Save(620, height, filepath.Join(folder, c.file+".svg"))
+	drawn, err := p.WriterTo(620, height, "svg")
+	if err != nil {
+		return err
+	}
+	var svg bytes.Buffer
+	if _, err := drawn.WriteTo(&svg); err != nil {
+		return err
+	}
+	// Fonts of the same widths, of which every reader has one.
+	text := bytes.ReplaceAll(svg.Bytes(), []byte("font-family:Liberation Sans"), []byte("font-family:Liberation Sans,Arial,Helvetica,sans-serif"))
+	return os.WriteFile(filepath.Join(folder, c.file+".svg"), text, 0o644)
+}
+
+func init() {
+	plot.DefaultFont = font.Font{Typeface: "Liberation", Variant: "Sans"}
+	plotter.DefaultFont = plot.DefaultFont
 }
 
 // legend returns how many rows to leave for it. One series needs none.
@@ -97,7 +119,7 @@ func (c chart) bars(p *plot.Plot, i int) error {
 		bars.LineStyle.Width = 0
 		p.Add(bars)
 		if group.color == cool[i] {
-			p.Legend.Add(c.series[i].label, bars)
+			p.Legend.Add(c.series[i].label+"   ", bars)
 		}
 	}
 	labels, err := plotter.NewLabels(numbers)
