@@ -27,6 +27,10 @@ func (c *cell) decide(d *decider, n int64, consume bool, out *Decision) bool {
 		ok, _ := d.decideWord(&c.slot[0], n, consume, out)
 		return ok
 	}
+	return c.decideWords(d, n, consume, out)
+}
+
+func (c *cell) decideWords(d *decider, n int64, consume bool, out *Decision) bool {
 	reading := d.now()
 	if out == nil && (d.foregone(n) || d.closed(c.slot, reading, n)) {
 		return false
