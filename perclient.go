@@ -134,6 +134,7 @@ func (c *clients) decide(hash uint64, n int, consume bool, out *Decision) bool {
 	return c.verdict(ok, out)
 }
 
+// decideKey is decide without the counting, for who has to begin again.
 func (c *clients) decideKey(hash uint64, n int64, consume bool, out *Decision) bool {
 	if c.decider.bucket != nil {
 		return c.decideWord(hash, n, consume, out)
