@@ -1,7 +1,6 @@
 package weir
 
 import (
-	"math"
 	"sync"
 	"sync/atomic"
 )
@@ -42,7 +41,7 @@ func (c *cell) decideWords(d *decider, n int64, consume bool, out *Decision) boo
 
 // decideAt has the state decided at a reading, and no earlier than the mark
 // swept. If the clock is one that may step back, or panic, it is not read.
-func (c *cell) decideAt(d *decider, reading int64, swept uint64, n int64, consume bool, out *Decision) bool {
+func (c *cell) decideAt(d *decider, now int64, swept uint64, n int64, consume bool, out *Decision) bool {
 	if d.bucket != nil {
 		return c.decide(d, n, consume, out)
 	}
@@ -51,10 +50,10 @@ func (c *cell) decideAt(d *decider, reading int64, swept uint64, n int64, consum
 	if c.slot[slotNewest] < swept {
 		// What no longer counts by then would be misread beside a newest reading
 		// that is so much newer.
-		d.policy.refresh(d.open(c.slot, &c.logs, reading), state{newest: swept}.clamp(math.MinInt64))
+		d.policy.refresh(d.open(c.slot, &c.logs, now), reading(swept))
 		c.slot[slotNewest] = swept
 	}
-	return d.decideLocked(c.slot, &c.logs, reading, n, consume, out)
+	return d.decideLocked(c.slot, &c.logs, now, n, consume, out)
 }
 
 // owes reports whether anything of the state is used at a reading.

@@ -156,21 +156,18 @@ func (s *Shard[A]) Replace(old, seen, hash uint64, words []uint64) []uint64 {
 
 // bury leaves a dead entry in place of a key.
 func (s *Shard[A]) bury(hash, seen uint64) bool {
-	a, at := s.array().Load(), uint64(0)
-	for at = a.home(key(hash)); a.entries[at] != key(hash); {
-		at = a.next(at)
-	}
-	if !atomic.CompareAndSwapUint64(&a.slot(at)[0], seen, Moved) {
+	p, _ := s.Find(hash)
+	if !atomic.CompareAndSwapUint64(p.Word(), seen, Moved) {
 		return false
 	}
-	atomic.StoreUint64(&a.entries[at], dead)
+	atomic.StoreUint64(&p.array.entries[p.at], dead)
 	return true
 }
 
 // Sweep removes the keys whose words stale says, gives back the memory that
-// they took and that of the dead, and returns how many went. It asks once beforehand, while the
-// words go on changing, and again when they have stopped: then stale may
-// release what belongs to them if it says so again.
+// they took and that of the dead, and returns how many went. It asks once
+// beforehand, while the words go on changing, and again when they have stopped:
+// then stale may release what belongs to them if it says so again.
 func (s *Shard[A]) Sweep(stale func(words []uint64, stopped bool) bool) int {
 	found := 0
 	words := make([]uint64, s.table.width-1)
