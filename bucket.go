@@ -18,10 +18,15 @@ const tickOrigin = 0x9e3779b97f4a7c15
 // ticks returns the instant of a clock reading.
 func ticks(now int64) uint64 { return uint64(now)*ticksPerNano + tickOrigin }
 
-// debtSlack is by how much a debt may seem to be above the capacity: a reading
-// may be a little late for the word. What is further ahead than that is no debt
-// but an instant long past, modulo 2^64.
-const debtSlack = ticksPerNano * uint64(365*24*time.Hour)
+const year = 365 * 24 * time.Hour
+
+// mostOverdraft is by how much Charge may bring a debt above the capacity.
+const mostOverdraft = ticksPerNano * uint64(year)
+
+// debtSlack is by how much the debt of a word alone may seem to be above the
+// capacity: it may be overdrawn, and a reading a little late for it. What is
+// further ahead is no debt but an instant long past, modulo 2^64.
+const debtSlack = 2 * mostOverdraft
 
 // A bucket drains by one token an interval. All that it remembers is one word:
 // the instant when it will be full again, or 0 for a full one.
@@ -38,18 +43,26 @@ type bucket struct {
 	capacity uint64 // ticks of a whole burst, at most maxSpan
 }
 
-// debt returns the ticks at now until the bucket is full. idle is the time in
-// nanoseconds since the state was last charged: beyond maxSpan a word would be
-// misread, and every bucket is full.
-func (b bucket) debt(word uint64, now int64, idle uint64) uint64 {
-	if word == 0 || idle > uint64(maxSpan) {
-		return 0
-	}
+// debt returns the ticks at now until the bucket is full. A word that is more
+// than furthest ahead is one that time has passed.
+func (b bucket) debt(word uint64, now int64, furthest uint64) uint64 {
 	debt := word - ticks(now)
-	if debt > b.capacity+debtSlack {
+	if word == 0 || debt > furthest {
 		return 0
 	}
 	return debt
+}
+
+// furthest returns how far ahead a word that stands alone can be.
+func (b bucket) furthest() uint64 { return b.capacity + debtSlack }
+
+// draw returns a debt with n more, as many as a debt may have.
+func (b bucket) draw(debt uint64, n int64) uint64 {
+	most := b.capacity + mostOverdraft
+	if hi, lo := bits.Mul64(uint64(n), b.interval); hi == 0 && lo <= most {
+		return max(debt, min(debt+lo, most))
+	}
+	return max(debt, most)
 }
 
 // fullFor returns how long a full bucket has been full at now.
@@ -78,8 +91,8 @@ func (b bucket) tokens(debt uint64) int64 {
 // word returns the word of a bucket with that debt, which is not 0, at now.
 func (b bucket) word(debt uint64, now int64) uint64 {
 	word := ticks(now) + debt
-	if word == 0 || word == reserved {
-		return 1 // these two mean something else; 1 is a little later than either
+	if word-leastReserved <= math.MaxUint64-leastReserved+1 {
+		return 1 // the reserved ones and 0 mean something else; 1 is a little later
 	}
 	return word
 }

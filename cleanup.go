@@ -7,6 +7,7 @@ import (
 	"time"
 	"weak"
 
+	"github.com/goweir/weir/internal/arena"
 	"github.com/goweir/weir/internal/table"
 )
 
@@ -26,9 +27,9 @@ const (
 )
 
 // shards returns into how many shards to divide the states.
-func (c *clients) shards() int {
+func (c *clients) shards(d *decider) int {
 	most := mostShards
-	if c.decider.bucket == nil {
+	if d.bucket == nil {
 		most *= 2 // several words take longer to move
 	}
 	if c.maxClients == 0 {
@@ -54,21 +55,23 @@ func (c *clients) sweep() (evicted int) {
 // different from, and were so before the time that they are kept. No debt is
 // ever forgotten, whatever the clock does.
 func (c *clients) sweepShard(shard *table.Shard[annex]) int {
-	shard.Lock()
+	c.lockShard(shard)
 	defer shard.Unlock()
+	d, logs := shard.Annex.decider, &shard.Annex.logs
 	reading := int64(c.clock.Now())
-	evicted := shard.Sweep(func(slot []uint64, stopped bool) bool {
-		if !c.stale(slot, &shard.Annex.logs, reading) {
+	evicted := shard.Sweep(func(hash uint64, slot []uint64, stopped bool) bool {
+		if slot[0] == apart {
+			return c.staleAccount(shard, hash, reading, stopped)
+		}
+		if !c.stale(d, slot, logs, reading) {
 			return false
 		}
 		if stopped {
-			c.policy.release(c.decider.open(slot, &shard.Annex.logs, reading))
+			d.policy.release(d.open(slot, logs, reading))
 		}
 		return true
 	})
-	shard.Annex.logs.pack(c.policy.spec, func(f func(state)) {
-		shard.Each(func(slot []uint64) { f(c.decider.open(slot, nil, reading)) })
-	})
+	logs.pack(func(bytes int, move func(arena.Ref) arena.Ref) { c.eachLog(shard, bytes, move) })
 	if evicted > 0 {
 		shard.Annex.drop(reading)
 		c.sweeper.evicted.Add(uint64(evicted))
@@ -78,13 +81,48 @@ func (c *clients) sweepShard(shard *table.Shard[annex]) int {
 
 // stale reports whether the state in a slot is full at a reading, and has been
 // for as long as it is kept then.
-func (c *clients) stale(slot []uint64, logs *logbook, reading int64) bool {
-	if b := c.decider.bucket; b != nil {
-		return b.debt(slot[0], reading, 0) == 0 && b.fullFor(slot[0], reading) >= c.staleAfter
+func (c *clients) stale(d *decider, slot []uint64, logs *logbook, reading int64) bool {
+	if b := d.bucket; b != nil {
+		return b.debt(slot[0], reading, b.furthest()) == 0 && b.fullFor(slot[0], reading) >= c.staleAfter
 	}
+	return c.staleState(d.policy, d.open(slot, logs, reading), reading)
+}
+
+func (c *clients) staleState(p *spec, s state, reading int64) bool {
 	then := saturatingSub(reading, int64(c.staleAfter))
-	s := c.decider.open(slot, logs, reading)
-	return mark(then) >= s.newest && c.policy.reset(s, s.clamp(then)) == 0
+	return mark(then) >= s.newest && p.reset(s, s.clamp(then)) == 0
+}
+
+// staleAccount is stale for an account, which it forgets if that has stopped
+// changing.
+func (c *clients) staleAccount(shard *table.Shard[annex], hash uint64, reading int64, stopped bool) bool {
+	l := shard.Annex.ledger
+	a := l.accounts[hash]
+	a.advance(reading)
+	if !a.line.empty() || !c.staleState(a.policy, a.state(), reading) {
+		return false
+	}
+	if stopped {
+		a.policy.release(a.state())
+		delete(l.accounts, hash)
+		l.close(a)
+	}
+	return true
+}
+
+// eachLog moves the logs of so many bytes a stamp of all of a shard's states.
+func (c *clients) eachLog(shard *table.Shard[annex], bytes int, move func(arena.Ref) arena.Ref) {
+	d := shard.Annex.decider
+	shard.Each(func(_ uint64, slot []uint64) {
+		if d.bucket == nil && slot[0] != apart {
+			d.policy.moveLogs(slot[slotWords:], bytes, move)
+		}
+	})
+	if l := shard.Annex.ledger; l != nil {
+		for _, a := range l.accounts {
+			a.policy.moveLogs(a.words, bytes, move)
+		}
+	}
 }
 
 // drop notes that a state was dropped at a reading.
@@ -105,9 +143,12 @@ func (c *clients) victim(shard *table.Shard[annex], reading int64) victim {
 	var best victim
 	shard.Sample(rand.Uint64(), sampled, func(hash uint64, slot []uint64) {
 		v := victim{hash: hash, seen: slot[0], found: true}
-		s := c.decider.open(slot, &shard.Annex.logs, reading)
+		p, s := shard.Annex.state(hash, slot, reading)
 		now := s.clamp(reading)
-		v.share, v.reset = c.policy.share(s, now), c.policy.reset(s, now)
+		v.share, v.reset = p.share(s, now), p.reset(s, now)
+		if v.seen == apart && len(shard.Annex.ledger.accounts[hash].line.pending) > 0 {
+			v.share, v.reset = 1+v.share, max(1, v.reset) // somebody waits for it
+		}
 		if !best.found || v.share < best.share || v.share == best.share && v.reset < best.reset {
 			best = v
 		}
@@ -115,10 +156,32 @@ func (c *clients) victim(shard *table.Shard[annex], reading int64) victim {
 	return best
 }
 
+// state returns the state in a copy of a slot, or of the account that is in its
+// place, and the policy that it is under.
+func (a *annex) state(hash uint64, slot []uint64, reading int64) (*spec, state) {
+	if slot[0] == apart {
+		account := a.ledger.accounts[hash]
+		return account.policy, account.state()
+	}
+	if b := a.decider.bucket; b != nil && b.debt(slot[0], reading, b.furthest()) == 0 {
+		slot[0] = 0
+	}
+	return a.decider.policy, a.decider.open(slot, &a.logs, reading)
+}
+
 // gone notes that a victim was dropped at a reading, and gives back what its
 // slot, which is no longer one, refers to.
 func (c *clients) gone(shard *table.Shard[annex], v victim, slot []uint64, reading int64) {
-	c.policy.release(c.decider.open(slot, &shard.Annex.logs, reading))
+	if v.seen == apart {
+		l := shard.Annex.ledger
+		a := l.accounts[v.hash]
+		a.policy.release(a.state())
+		delete(l.accounts, v.hash)
+		a.abandon()
+	} else {
+		d := shard.Annex.decider
+		d.policy.release(d.open(slot, &shard.Annex.logs, reading))
+	}
 	shard.Annex.drop(reading)
 	if v.reset == 0 {
 		c.sweeper.evicted.Add(1)
@@ -130,7 +193,7 @@ func (c *clients) gone(shard *table.Shard[annex], v victim, slot []uint64, readi
 // one of those who used it, and a state of its own would be as much again.
 func (c *clients) crowded(reading int64) bool {
 	return c.states.Full() ||
-		c.maxClients > 0 && c.overflow == ShareOverflow && c.shared.owes(&c.decider, reading)
+		c.maxClients > 0 && c.overflow == ShareOverflow && c.shared.owes(reading)
 }
 
 // decideOverflow decides about a new client when no more are to be held, under
@@ -139,20 +202,43 @@ func (c *clients) crowded(reading int64) bool {
 func (c *clients) decideOverflow(shard *table.Shard[annex], hash uint64, now, reading, n int64, consume, ok bool, out *Decision) (_, elsewhere bool) {
 	takes := ok && consume && n > 0
 	for {
-		switch v := c.victim(shard, reading); {
-		case c.overflow == ShareOverflow && (!v.found || v.reset > 0 || c.shared.owes(&c.decider, reading)):
-			return c.shared.decideAt(&c.decider, reading, shard.Annex.swept, n, consume, out), false
-		case v.found && (v.reset == 0 || c.overflow == EvictFullest):
+		v := c.victim(shard, reading)
+		switch c.fate(v, reading) {
+		case shares:
+			return c.shared.decideAt(reading, shard.Annex.swept, n, consume, out), false
+		case replaces:
 			if !takes || c.evict(shard, v, hash, now, reading, n) {
 				return ok, false
 			}
 			// That one was charged meanwhile.
-		case c.overflow == DenyNew:
+		case refused:
 			return denyNew(v, n, ok, out), false
 		default:
 			return ok, takes
 		}
 	}
+}
+
+// A fate is what becomes of a new client when no more are to be held.
+type fate int
+
+const (
+	waits    fate = iota // until another shard has lost a client
+	shares               // the shared state
+	replaces             // the victim
+	refused
+)
+
+func (c *clients) fate(v victim, reading int64) fate {
+	switch {
+	case c.overflow == ShareOverflow && (!v.found || v.reset > 0 || c.shared.owes(reading)):
+		return shares
+	case v.found && (v.reset == 0 || c.overflow == EvictFullest):
+		return replaces
+	case c.overflow == DenyNew:
+		return refused
+	}
+	return waits
 }
 
 // evict puts a new client, of which n are taken, in the place of a victim if
@@ -174,7 +260,7 @@ func (c *clients) evictElsewhere(reading int64) {
 	start := rand.IntN(len(shards))
 	for i := range shards {
 		shard := &shards[(start+i)%len(shards)]
-		shard.Lock()
+		c.lockShard(shard)
 		v := c.victim(shard, reading)
 		if v.found {
 			place, _ := shard.Find(v.hash)

@@ -18,12 +18,17 @@ import (
 // newest is the mark of the newest reading at which the state was charged.
 // closed is a mark before which nothing is admitted, as a denial found out: who
 // comes earlier is denied without the lock.
+//
+// The first word is apart while the state is an account.
 type decider struct {
 	policy *spec
 	clock  Clock
 	system bool         // clock is the system's, or
 	coarse *CoarseClock // is this: both are read without going through it
 	bucket *tokenBucket // of a slot of one word; otherwise nil
+	epoch  uint32       // of the slots that it knows to read
+	era    uint64       // of the states: one of another has been carried
+	zero   []uint64     // the slot of a key that was never seen
 }
 
 const (
@@ -32,17 +37,29 @@ const (
 	slotWords  = 2
 )
 
-// The word that no state has is the one that says that its slot has moved.
-var _ = [1]struct{}{}[table.Moved-reserved]
+// The words that no state has are the one that says that its slot has moved, and
+// apart.
+var _ = [1]struct{}{}[table.Moved-leastReserved-1]
 
 func newDecider(p Policy, clock Clock) decider {
-	d := decider{policy: p.spec, clock: clock}
+	d := decider{policy: p.spec, clock: clock, era: 1}
 	_, d.system = clock.(systemClock)
 	d.coarse, _ = clock.(*CoarseClock)
 	if b, ok := p.meter.(tokenBucket); ok && neverStepsBack(clock) {
 		d.bucket = &b
 	}
+	d.zero = make([]uint64, d.slotSize())
 	return d
+}
+
+// after makes the decider for a policy that comes after this one.
+func (d *decider) after(p Policy) *decider {
+	next := newDecider(p, d.clock)
+	next.epoch, next.era = d.epoch+1, d.era
+	if !d.policy.alike(p.spec) {
+		next.era++
+	}
+	return &next
 }
 
 // now reads the clock.
@@ -72,21 +89,46 @@ func (d *decider) open(slot []uint64, logs *logbook, reading int64) state {
 	return state{newest: slot[slotNewest], words: slot[slotWords:], logs: logs}
 }
 
+// load reads an account's state from a slot, whose first word it was before it
+// was apart.
+func (d *decider) load(a *account, first uint64, slot []uint64, reading int64) {
+	if d.bucket == nil {
+		a.newest, a.words = slot[slotNewest], append(a.words[:0], slot[slotWords:]...)
+		return
+	}
+	if d.bucket.debt(first, reading, d.bucket.furthest()) == 0 {
+		first = 0
+	}
+	a.newest, a.words = mark(reading), append(a.words[:0], first)
+}
+
+// put writes an account's state to a slot, which is no longer apart.
+func (d *decider) put(slot []uint64, a *account) {
+	if d.bucket != nil {
+		atomic.StoreUint64(&slot[0], a.words[0])
+		return
+	}
+	slot[slotNewest] = a.newest
+	copy(slot[slotWords:], a.words)
+	atomic.StoreUint64(&slot[slotClosed], 0)
+}
+
 // decideWord decides about a slot of one word and takes n if it is admitted and
 // consume says so. It fills out unless that is nil. moved says that the slot is
-// no longer the state's.
+// no longer the state's, or that is apart.
 func (d *decider) decideWord(word *uint64, n int64, consume bool, out *Decision) (ok, moved bool) {
 	b := d.bucket
+	furthest := b.furthest()
 	seen := atomic.LoadUint64(word)
 	// The clock is read after the word: all readings that went into the word
 	// were taken before it was stored, so none is newer than this one.
 	now := d.now()
 	raced := false
 	for {
-		if seen == table.Moved {
+		if seen >= leastReserved {
 			return false, true
 		}
-		debt := b.debt(seen, now, 0)
+		debt := b.debt(seen, now, furthest)
 		wait := Never
 		if 0 <= n && n <= b.burst {
 			wait = b.bucket.wait(debt, n)
@@ -125,7 +167,7 @@ func (d *decider) foregone(n int64) bool { return n < 0 || n > d.policy.capacity
 // noted in a slot of several words. It needs no lock.
 func (d *decider) closed(slot []uint64, reading, n int64) bool {
 	until := atomic.LoadUint64(&slot[slotClosed])
-	return until != table.Moved && n > 0 && mark(reading) < until
+	return until < leastReserved && n > 0 && mark(reading) < until
 }
 
 // decideLocked decides about a slot of several words under its owner's lock.
@@ -154,16 +196,16 @@ func (d *decider) decideLocked(slot []uint64, logs *logbook, reading, n int64, c
 func (d *decider) decideBuckets(slot []uint64, reading, n int64, consume bool) bool {
 	s := state{newest: slot[slotNewest]}
 	now, words := s.clamp(reading), slot[slotWords:]
-	idle := s.idle(now)
-	if wait := d.policy.buckets.wait(words, now, idle, n); wait > 0 {
+	furthest := s.furthest(now)
+	if wait := d.policy.buckets.wait(words, now, furthest, n); wait > 0 {
 		if n > 1 {
-			wait = d.policy.buckets.wait(words, now, idle, 1)
+			wait = d.policy.buckets.wait(words, now, furthest, 1)
 		}
 		closeUntil(slot, now, wait)
 		return false
 	}
 	if consume && n > 0 {
-		d.policy.buckets.take(words, now, idle, n)
+		d.policy.buckets.take(words, now, furthest, n)
 		charged(slot, now)
 	}
 	return true
@@ -171,12 +213,12 @@ func (d *decider) decideBuckets(slot []uint64, reading, n int64, consume bool) b
 
 // closeUntil notes how long 1 has to wait, if at all: what is denied to 1 is
 // denied to more. A Peek finds that out as well as a Take. (The mark of Never
-// would be table.Moved.)
+// would be table.Moved, and the one before it apart.)
 func closeUntil(slot []uint64, now int64, wait time.Duration) {
 	if wait == 0 || wait == Never {
 		return
 	}
-	if opens := saturatingAdd(now, int64(wait)); opens < int64(Never) && slot[slotClosed] != mark(opens) {
+	if opens := saturatingAdd(now, int64(wait)); opens < int64(Never)-1 && slot[slotClosed] != mark(opens) {
 		atomic.StoreUint64(&slot[slotClosed], mark(opens))
 	}
 }

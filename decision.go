@@ -46,8 +46,13 @@ type leaf struct {
 // that is nil. The state is only read: to charge it, call take.
 func (p *spec) decide(s state, reading, n int64, d *Decision) (now int64, wait time.Duration) {
 	now = s.clamp(reading)
+	return now, p.decideAt(s, now, reading, n, d)
+}
+
+// decideAt is decide for an instant that the reading counts as.
+func (p *spec) decideAt(s state, now, reading, n int64, d *Decision) (wait time.Duration) {
 	if d == nil {
-		return now, p.wait(s, now, n)
+		return p.wait(s, now, n)
 	}
 	wait, binding := p.blocker(s, now, n)
 	var room int64
@@ -65,7 +70,7 @@ func (p *spec) decide(s state, reading, n int64, d *Decision) (now int64, wait t
 		Limit:      clampInt(binding.capacity),
 		ResetAfter: later(binding.meter.reset(binding.state, now, binding.taken), behind),
 	}
-	return now, wait
+	return wait
 }
 
 // later returns a wait as seen by a clock that is so far behind the state: it

@@ -23,14 +23,24 @@ type fixedWindow struct {
 	period int64
 }
 
-// look returns the window of now, what is used of it, and what is left of its
-// time.
-func (w fixedWindow) look(s state, now int64) (k, used, left int64) {
+// A windowView is a fixedWindow's state seen at an instant.
+type windowView struct {
+	k    int64
+	used int64
+	wait int64 // until window k begins: something in it is reserved
+	left int64 // until it is over
+}
+
+func (w fixedWindow) look(s state, now int64) windowView {
 	k, rest := floorDiv(now, w.period)
-	if int64(s.words[0]) == k {
-		used = int64(s.words[1])
+	switch charged := int64(s.words[0]); {
+	case charged == k:
+		return windowView{k: k, used: int64(s.words[1]), left: w.period - rest}
+	case charged > k && s.words[1] > 0:
+		wait := (charged-k)*w.period - rest
+		return windowView{k: charged, used: int64(s.words[1]), wait: wait, left: wait + w.period}
 	}
-	return k, used, w.period - rest
+	return windowView{k: k, left: w.period - rest}
 }
 
 func (w fixedWindow) size() int { return 2 }
@@ -38,29 +48,48 @@ func (w fixedWindow) size() int { return 2 }
 func (w fixedWindow) most() int64 { return w.count }
 
 func (w fixedWindow) wait(s state, now, n int64) time.Duration {
-	_, used, left := w.look(s, now)
-	if n <= w.count-used {
-		return 0
+	seen := w.look(s, now)
+	if n <= w.count-seen.used {
+		return time.Duration(seen.wait)
 	}
-	return time.Duration(left)
+	return time.Duration(seen.left)
 }
 
 func (w fixedWindow) room(s state, now, n int64) int64 {
-	_, used, _ := w.look(s, now)
-	return w.count - used - n
+	seen := w.look(s, now)
+	if seen.wait > 0 {
+		return 0
+	}
+	return max(0, w.count-seen.used-n)
 }
 
 func (w fixedWindow) reset(s state, now, n int64) time.Duration {
-	_, used, left := w.look(s, now)
-	if used == 0 && n == 0 {
+	seen := w.look(s, now)
+	if seen.used == 0 && n == 0 {
 		return 0
 	}
-	return time.Duration(left)
+	return time.Duration(seen.left)
 }
 
+func (w fixedWindow) used(s state, now int64) int64 { return w.look(s, now).used }
+
 func (w fixedWindow) take(s state, now, n int64) {
-	k, used, _ := w.look(s, now)
-	s.words[0], s.words[1] = uint64(k), uint64(used+n)
+	seen := w.look(s, now)
+	s.words[0], s.words[1] = uint64(seen.k), uint64(saturatingAdd(seen.used, n))
+}
+
+func (w fixedWindow) refund(s state, now, n int64) int64 {
+	seen := w.look(s, now)
+	given := min(n, seen.used)
+	s.words[0], s.words[1] = uint64(seen.k), uint64(seen.used-given)
+	return given
+}
+
+func (w fixedWindow) giveBack(s state, now, at, n int64) {
+	k, _ := floorDiv(at, w.period)
+	if seen := w.look(s, now); seen.k == k {
+		w.refund(s, now, n)
+	}
 }
 
 func (w fixedWindow) maxWithin(d time.Duration) int64 {

@@ -1,23 +1,26 @@
 package weir
 
+import (
+	"context"
+	"sync"
+	"time"
+)
+
 // A Limiter is one policy with one state. Make it with New: the zero Limiter is
 // of no use. It is safe for concurrent use.
 type Limiter struct {
-	policy Policy
-	options
-	decider decider
+	core
 	cell    cell
-	tally   tally
+	setting sync.Mutex // SetPolicy, one at a time
 }
 
 // New returns a Limiter that is full. It panics if p is invalid, with the text
 // of p.Validate, and if an option makes no sense. Options that concern many
 // keys have no effect.
 func New(p Policy, opts ...Option) *Limiter {
-	l := &Limiter{policy: mustBeValid(p), options: newOptions(opts)}
-	l.decider = newDecider(p, l.clock)
-	l.cell = newCell(&l.decider)
-	l.tally = newTally()
+	l := &Limiter{core: core{newOptions(opts), newTally()}}
+	d := newDecider(mustBeValid(p), l.clock)
+	l.cell.held.Store(newHeld(&d))
 	return l
 }
 
@@ -52,18 +55,74 @@ func (l *Limiter) Peek(n int) Decision {
 // Tokens returns how many are left now: the largest n that Take would admit.
 func (l *Limiter) Tokens() int { return l.Peek(0).Remaining }
 
-// Reset makes the limiter as full as a new one. Its Stats stay.
+// Reserve takes n at the earliest instant that admits it, which may be still to
+// come, behind those that were reserved before. It counts as Allowed from then on,
+// whether it is cancelled or not.
+func (l *Limiter) Reserve(n int) Reservation { return l.reserve(&l.cell, 0, n, Never) }
+
+// ReserveWithin is Reserve if that instant is not further off than most; otherwise
+// it takes nothing.
+func (l *Limiter) ReserveWithin(n int, most time.Duration) Reservation {
+	return l.reserve(&l.cell, 0, n, most)
+}
+
+// Wait waits until one is allowed, behind those who came before, and consumes it.
+// It fails at once, and consumes nothing, with ErrNever or ErrQueueFull; if ctx is
+// done, with its error; and if the turn would come after ctx's deadline, with an
+// error that is context.DeadlineExceeded. (On a clock other than the system's,
+// which ctx does not go by, it sleeps until ctx is done.) If ctx is done while it
+// sleeps, it is as if it had never come.
+func (l *Limiter) Wait(ctx context.Context) error { return l.wait(ctx, &l.cell, 0, 1) }
+
+// WaitN is Wait for n.
+func (l *Limiter) WaitN(ctx context.Context, n int) error { return l.wait(ctx, &l.cell, 0, n) }
+
+// Charge consumes n although it may not be there: those who come later wait for
+// it. A bucket owes at most a year above its capacity, a window counts what is too
+// much until it is over. Charge is for costs known only afterwards; it is not
+// counted in the Stats.
+func (l *Limiter) Charge(n int) { l.charge(&l.cell, 0, n) }
+
+// Refund gives back up to n of what was consumed last, never above full; of
+// FirstOf's parts to the last that has consumed any. What is reserved for later
+// stays. To give back what a certain work did not need, see Reservation.Settle.
+func (l *Limiter) Refund(n int) { l.refund(&l.cell, 0, n) }
+
+// Reset makes the limiter as full as a new one, and those who wait go on as that
+// allows. Its Stats stay.
 func (l *Limiter) Reset() { l.cell.reset() }
 
 // Policy returns the policy in force.
-func (l *Limiter) Policy() Policy { return l.policy }
+func (l *Limiter) Policy() Policy { return Policy{l.cell.held.Load().policy} }
 
-// Stats returns the counters. Nobody waits for it.
-func (l *Limiter) Stats() Stats { return l.tally.stats() }
+// SetPolicy puts another policy in force, for all who come after. On an error,
+// that of p.Validate, nothing changes, and neither does it for a policy that is
+// Equal. What is used stays used: the debt of a bucket in a bucket, part by part
+// in combinations of the same form, and otherwise the number, up to the new
+// capacity. Those who wait are laid out again in their order, and wake earlier if
+// there is more for them now.
+func (l *Limiter) SetPolicy(p Policy) error {
+	if err := p.Validate(); err != nil {
+		return err
+	}
+	l.setting.Lock()
+	defer l.setting.Unlock()
+	if d := &l.cell.held.Load().decider; !p.Equal(Policy{d.policy}) {
+		l.cell.setDecider(d.after(p))
+	}
+	return nil
+}
 
-// decide is what every verb comes to. It fills d unless that is nil.
+// Stats returns the counters. Nobody waits for it long.
+func (l *Limiter) Stats() Stats {
+	s := l.tally.stats()
+	s.Waiting = l.cell.pending()
+	return s
+}
+
+// decide is what every verb about now comes to. It fills d unless that is nil.
 func (l *Limiter) decide(n int, consume bool, d *Decision) bool {
-	ok := l.cell.decide(&l.decider, int64(n), consume, d)
+	ok := l.cell.decide(int64(n), consume, d)
 	if consume {
 		l.tally.count(n, ok, l.shadow)
 	}

@@ -52,7 +52,7 @@ type log struct {
 
 // open returns the log of a state.
 func (b *logbook) open(f stampFormat, s state) log {
-	l := log{format: f, arena: b.arena(f.bytes), newest: reading(s.newest)}
+	l := log{format: f, arena: b.arena(f.bytes), newest: readingOf(s.newest)}
 	l.len, l.block = splitLogRef(s.words[0])
 	l.bytes = l.arena.Bytes(l.block)
 	return l
@@ -115,10 +115,47 @@ func (l *log) since(stamps int) int64 {
 
 // expired returns how many stamps are out of view: the first ones.
 func (l *log) expired(now, period int64) int {
-	if l.len == 0 || uint64(now-l.at(0)) < uint64(period) {
+	if l.len == 0 || l.inView(0, now, period) {
 		return 0
 	}
-	return sort.Search(l.len, func(i int) bool { return uint64(now-l.at(i)) < uint64(period) })
+	return sort.Search(l.len, func(i int) bool { return l.inView(i, now, period) })
+}
+
+// inView reports whether a stamp is less than a period old, or still to come.
+func (l *log) inView(i int, now, period int64) bool {
+	at := l.at(i)
+	return at > now || uint64(now-at) < uint64(period)
+}
+
+// shed forgets so many of the oldest, beside the first so many stamps.
+func (l *log) shed(stamps int, n int64) {
+	if n <= 0 {
+		return
+	}
+	kept := l.since(stamps) - n
+	stamps += sort.Search(l.len-stamps, func(i int) bool { return l.since(stamps+i+1) < kept })
+	l.drop(stamps)
+	if l.len > 0 {
+		l.lessen(0, l.since(0)-kept)
+	}
+}
+
+// lessen takes up to n from a stamp, and the stamp away if that is all of it.
+func (l *log) lessen(i int, n int64) {
+	of := l.since(i) - l.since(i+1)
+	n = min(n, of)
+	for j := i; j < l.len; j++ {
+		at, sum := l.stamp(j)
+		l.set(j, at, sum-uint64(n))
+	}
+	if n < of {
+		return
+	}
+	for j := i + 1; j < l.len; j++ {
+		at, sum := l.stamp(j)
+		l.set(j-1, at, sum)
+	}
+	l.resize(l.len - 1)
 }
 
 // drop removes the first so many stamps, and counts the others from there.
@@ -153,24 +190,53 @@ func (b *logbook) erase(f stampFormat, ref uint64) {
 }
 
 // pack moves the logs together if much of their memory is free, and gives that
-// back. each calls its argument with every state that has logs here.
-func (b *logbook) pack(p *spec, each func(func(state))) {
+// back. each calls its argument with the block of every log of stamps of so many
+// bytes, and puts what that returns in its place.
+func (b *logbook) pack(each func(bytes int, move func(arena.Ref) arena.Ref)) {
 	for _, a := range b.arenas {
-		if !a.Sparse() {
-			continue
+		if a.Sparse() {
+			a.Pack(func(move func(arena.Ref) arena.Ref) { each(a.Unit(), move) })
 		}
-		a.Pack(func(move func(arena.Ref) arena.Ref) {
-			each(func(s state) {
-				p.eachLeaf(s, func(p *spec, s state) {
-					w, ok := p.meter.(slidingWindow)
-					if !ok || w.format.bytes != a.Unit() {
-						return
-					}
-					if length, block := splitLogRef(s.words[0]); block != 0 {
-						s.words[0] = joinLogRef(length, move(block))
-					}
-				})
-			})
-		})
 	}
+}
+
+// moveLogs moves the logs of stamps of so many bytes that a state's words name.
+func (p *spec) moveLogs(words []uint64, bytes int, move func(arena.Ref) arena.Ref) {
+	p.eachLeaf(state{words: words}, func(p *spec, s state) {
+		w, ok := p.meter.(slidingWindow)
+		if !ok || w.format.bytes != bytes {
+			return
+		}
+		if length, block := splitLogRef(s.words[0]); block != 0 {
+			s.words[0] = joinLogRef(length, move(block))
+		}
+	})
+}
+
+// copyLogs replaces the logs of a state whose words are a copy of another's by
+// copies in its own book, in the format for looking ahead if that is asked for.
+func (p *spec) copyLogs(s, t state, ahead bool) {
+	at := 0
+	p.eachLeaf(s, func(p *spec, s state) {
+		if w, ok := p.meter.(slidingWindow); ok {
+			to := w
+			if ahead {
+				to = w.ahead()
+			}
+			w.copyLog(s, to, t.part(at, at+1))
+		}
+		at += p.size
+	})
+}
+
+// copyLog copies what was in view when the state was charged last.
+func (w slidingWindow) copyLog(s state, to slidingWindow, t state) {
+	from, expired, used := w.look(s, readingOf(s.newest))
+	t.words[0] = 0
+	l := to.open(t)
+	l.resize(from.len - expired)
+	for i := range l.len {
+		l.set(i, from.at(expired+i), uint64(used-from.since(expired+i+1)))
+	}
+	t.words[0] = l.ref()
 }

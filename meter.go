@@ -5,10 +5,13 @@ import (
 	"time"
 )
 
-// A meter is one algorithm with its limit: functions of a state, an instant
-// that is not before the state's newest, and a number n from 0 to most. The
-// wait for any n only ever shrinks as time passes, and after a wait of 0, room
-// is at least n and take may be called.
+// A meter is one algorithm with its limit: functions of a state, an instant, and
+// a number n from 0 to most. The wait for any n only ever shrinks as time passes,
+// and after a wait of 0, room is at least n and take may be called.
+//
+// The instant is not before the state's newest, but for the states that others
+// are looked at ahead in, with what is reserved taken at its time to come: that
+// counts as used from now on.
 type meter interface {
 	// size is how many words of state it has.
 	size() int
@@ -20,8 +23,12 @@ type meter interface {
 	room(s state, now, n int64) int64
 	// reset is how long until it would be full if n were taken now.
 	reset(s state, now, n int64) time.Duration
-	// take consumes n.
+	// used is how much of the capacity is not there, rounded up.
+	used(s state, now int64) int64
+	// take consumes n, whatever n is: of what is not there, as much as it can owe.
 	take(s state, now, n int64)
+	// refund gives back up to n of what was taken last, and returns how many.
+	refund(s state, now, n int64) int64
 	// maxWithin is the most that a span of d, at least 1 ns, can admit.
 	maxWithin(d time.Duration) int64
 }
@@ -33,6 +40,12 @@ type refresher interface{ refresh(s state, now int64) }
 // A releaser is a meter that keeps something outside of its words: release
 // gives that back when the state is dropped.
 type releaser interface{ release(s state) }
+
+// A giver is a meter that knows what was taken when: giveBack gives back up to n
+// of what was taken at an instant, if that still counts.
+type giver interface {
+	giveBack(s state, now, at, n int64)
+}
 
 func newMeter(a Algorithm, l Limit) meter {
 	switch {
@@ -64,5 +77,7 @@ func (c constant) most() int64                             { return c.capacity }
 func (c constant) wait(state, int64, int64) time.Duration  { return 0 }
 func (c constant) room(state, int64, int64) int64          { return c.capacity }
 func (c constant) reset(state, int64, int64) time.Duration { return 0 }
+func (c constant) used(state, int64) int64                 { return 0 }
 func (c constant) take(state, int64, int64)                {}
+func (c constant) refund(state, int64, int64) int64        { return 0 }
 func (c constant) maxWithin(time.Duration) int64           { return c.capacity }

@@ -28,7 +28,8 @@ func (c *readClock) Now() time.Duration {
 func oneWord(p Policy, clock Clock, opts ...Option) *clients {
 	c := NewPerClient[int](p, append(opts, WithClock(clock), WithSweepEvery(0))...).clients
 	b := p.meter.(tokenBucket)
-	c.decider.bucket = &b
+	c.decider.Load().bucket = &b
+	c.decider.Load().zero = make([]uint64, 1)
 	return c
 }
 
@@ -76,8 +77,8 @@ func TestAWordThatChangesDuringADecision(t *testing.T) {
 func TestALostRaceIsDecidedAtALaterReading(t *testing.T) {
 	clock := &readClock{ManualClock: NewManualClock()}
 	l := New(TokenBucket(PerMinute(1)), WithClock(clock))
-	b := l.policy.meter.(tokenBucket)
-	l.decider.bucket = &b
+	b := l.Policy().meter.(tokenBucket)
+	l.cell.held.Load().bucket = &b
 	require.True(t, l.Allow())
 	clock.Advance(time.Minute)
 	clock.before = func() {
@@ -175,9 +176,9 @@ func (m *takenMeter) release(s state) {
 
 // beforeTaking has f done before the next new client is charged, when its place has been chosen.
 func (c *clients) beforeTaking(f func()) {
-	hooked := *c.policy.spec
+	hooked := *c.decider.Load().policy
 	hooked.buckets, hooked.meter = nil, &takenMeter{hooked.meter, f}
-	c.policy = Policy{&hooked}
+	c.decider.Load().policy = &hooked
 }
 
 // TestAVictimThatIsChargedMeanwhile: one that is no longer what it was is not dropped before it is looked

@@ -24,8 +24,12 @@ func newLeaf(a Algorithm, l Limit, queue int) Policy {
 	if p.err = p.validateLeaf(); p.err == nil {
 		p.meter = newMeter(a, l)
 		p.size, p.capacity = p.meter.size(), p.meter.most()
-		if b, ok := p.meter.(tokenBucket); ok {
-			p.buckets = buckets{b}
+		p.leaves, p.ways, p.queues = 1, 1, a == AlgorithmLeakyBucket
+		switch m := p.meter.(type) {
+		case tokenBucket:
+			p.buckets = buckets{m}
+		case slidingWindow:
+			p.ahead = p.with(m.ahead())
 		}
 	}
 	return Policy{p}
@@ -76,6 +80,7 @@ func combinationText(name string, parts []Policy) string {
 
 func newCombination(a Algorithm, text string, parts []Policy) Policy {
 	p := &spec{algorithm: a, parts: slices.Clone(parts), name: text, text: text}
+	ahead := false
 	if len(parts) == 0 {
 		p.err = fmt.Errorf("weir: %s without parts: it takes at least one policy", a)
 	}
@@ -85,6 +90,13 @@ func newCombination(a Algorithm, text string, parts []Policy) Policy {
 			break
 		}
 		p.size += part.size
+		p.leaves += part.leaves
+		p.queues = p.queues || part.queues
+		if p.ways = waysOf(a, p.ways, part.ways, i == 0); p.ways == 0 {
+			p.err = fmt.Errorf("weir: %s with more than 2^63 ways to pay: leave out some of the first-of in it", a)
+			break
+		}
+		ahead = ahead || part.ahead != nil
 		switch {
 		case i == 0:
 			p.capacity = part.capacity
@@ -96,6 +108,9 @@ func newCombination(a Algorithm, text string, parts []Policy) Policy {
 	}
 	if p.err == nil && a == AlgorithmAll {
 		p.buckets = bucketsOf(parts)
+	}
+	if p.err == nil && ahead {
+		p.ahead = p.withPartsAhead()
 	}
 	return Policy{p}
 }
@@ -109,6 +124,9 @@ func (p Policy) Named(name string) Policy {
 	named := *p.spec
 	if named.name = name; name == "" {
 		named.name = named.text
+	}
+	if named.ahead != nil {
+		named.ahead = Policy{named.ahead}.Named(named.name).spec
 	}
 	return Policy{&named}
 }

@@ -34,17 +34,21 @@ type slidingCounter struct {
 type counts struct {
 	k                 int64
 	previous, current uint64
-	left              uint64 // of window k, in (0, period]
+	wait              uint64 // until window k begins: something in it is reserved
+	left              uint64 // of window k from then on, in (0, period]
 }
 
 func (c slidingCounter) look(s state, now int64) counts {
 	k, rest := floorDiv(now, int64(c.period))
 	seen := counts{k: k, left: c.period - uint64(rest)}
-	switch k - int64(s.words[0]) {
-	case 0:
+	switch charged := int64(s.words[0]); {
+	case charged == k:
 		seen.previous, seen.current = s.words[1], s.words[2]
-	case 1:
+	case charged == k-1:
 		seen.previous = s.words[2]
+	case charged > k && s.words[2] > 0:
+		seen.k, seen.previous, seen.current = charged, s.words[1], s.words[2]
+		seen.wait, seen.left = uint64(charged-k)*c.period-uint64(rest), c.period
 	}
 	return seen
 }
@@ -67,38 +71,71 @@ func (c slidingCounter) most() int64 { return int64(c.count) }
 func (c slidingCounter) wait(s state, now, n int64) time.Duration {
 	seen := c.look(s, now)
 	if free := c.count - uint64(n); seen.current <= free {
-		return time.Duration(c.untilAtMost(seen.previous, free-seen.current, seen.left))
+		return time.Duration(seen.wait + c.untilAtMost(seen.previous, free-seen.current, seen.left))
 	}
 	// Not in this window. In the next, its count is the one that is weighted.
-	return time.Duration(seen.left + c.untilAtMost(seen.current, c.count-uint64(n), c.period))
+	return time.Duration(seen.wait + seen.left + c.untilAtMost(seen.current, c.count-uint64(n), c.period))
 }
 
 func (c slidingCounter) room(s state, now, n int64) int64 {
-	seen := c.look(s, now)
-	weighted, exact := divMul(seen.previous, seen.left, c.period)
-	if !exact {
-		weighted++
+	if c.look(s, now).wait > 0 {
+		return 0
 	}
-	if used := weighted + seen.current; used < c.count {
-		return int64(c.count-used) - n
-	}
-	return 0
+	return max(0, int64(c.count)-c.used(s, now)-n)
 }
 
 func (c slidingCounter) reset(s state, now, n int64) time.Duration {
 	seen := c.look(s, now)
 	switch {
 	case seen.current > 0 || n > 0:
-		return time.Duration(seen.left + c.period)
+		return time.Duration(seen.wait + seen.left + c.period)
 	case seen.previous > 0:
-		return time.Duration(seen.left)
+		return time.Duration(seen.wait + seen.left)
 	}
 	return 0
 }
 
+func (c slidingCounter) used(s state, now int64) int64 {
+	seen := c.look(s, now)
+	weighted, exact := divMul(seen.previous, seen.left, c.period)
+	if !exact {
+		weighted++
+	}
+	return int64(weighted + seen.current)
+}
+
 func (c slidingCounter) take(s state, now, n int64) {
 	seen := c.look(s, now)
-	s.words[0], s.words[1], s.words[2] = uint64(seen.k), seen.previous, seen.current+uint64(n)
+	seen.current = min(seen.current+uint64(n), max(seen.current, mostCounted))
+	c.put(s, seen)
+}
+
+// mostCounted is what charging may bring a count to: two of them can be added.
+const mostCounted = 1 << 62
+
+func (c slidingCounter) put(s state, seen counts) {
+	s.words[0], s.words[1], s.words[2] = uint64(seen.k), seen.previous, seen.current
+}
+
+func (c slidingCounter) refund(s state, now, n int64) int64 {
+	seen := c.look(s, now)
+	late := min(uint64(n), seen.current)
+	early := min(uint64(n)-late, seen.previous)
+	seen.current -= late
+	seen.previous -= early
+	c.put(s, seen)
+	return int64(late + early)
+}
+
+func (c slidingCounter) giveBack(s state, now, at, n int64) {
+	seen := c.look(s, now)
+	switch k, _ := floorDiv(at, int64(c.period)); k {
+	case seen.k:
+		seen.current -= min(uint64(n), seen.current)
+	case seen.k - 1:
+		seen.previous -= min(uint64(n), seen.previous)
+	}
+	c.put(s, seen)
 }
 
 // maxWithin: of two windows in a row, the second admits at its time e at most

@@ -27,6 +27,7 @@ type slidingWindow struct {
 	count  int64
 	period int64
 	format stampFormat
+	keeps  bool // what is out of view: the log has stamps that are still to come
 }
 
 func newSlidingWindow(l Limit) slidingWindow {
@@ -37,13 +38,22 @@ func newSlidingWindow(l Limit) slidingWindow {
 	}
 }
 
+// ahead returns the same for a log with stamps that are still to come, however
+// far ahead.
+func (w slidingWindow) ahead() slidingWindow {
+	w.format, w.keeps = wideStamp, true
+	return w
+}
+
 // look returns the key's log, how many of its stamps are out of view, and what
 // is used.
 func (w slidingWindow) look(s state, now int64) (l log, expired int, used int64) {
-	l = s.logs.open(w.format, s)
+	l = w.open(s)
 	expired = l.expired(now, w.period)
 	return l, expired, l.since(expired)
 }
+
+func (w slidingWindow) open(s state) log { return s.logs.open(w.format, s) }
 
 // until returns when what was taken at an instant goes out of view.
 func (w slidingWindow) until(at, now int64) time.Duration {
@@ -67,7 +77,7 @@ func (w slidingWindow) wait(s state, now, n int64) time.Duration {
 
 func (w slidingWindow) room(s state, now, n int64) int64 {
 	_, _, used := w.look(s, now)
-	return w.count - used - n
+	return max(0, w.count-used-n)
 }
 
 func (w slidingWindow) reset(s state, now, n int64) time.Duration {
@@ -81,8 +91,20 @@ func (w slidingWindow) reset(s state, now, n int64) time.Duration {
 	return w.until(l.at(l.len-1), now)
 }
 
+func (w slidingWindow) used(s state, now int64) int64 {
+	_, _, used := w.look(s, now)
+	return used
+}
+
 func (w slidingWindow) take(s state, now, n int64) {
 	l := w.trim(s, now)
+	if !w.keeps {
+		// What is charged above the count takes the place of the oldest: until
+		// those are out of view nothing is admitted anyway.
+		n = min(n, w.count)
+		expired := l.expired(now, w.period)
+		l.shed(expired, l.since(expired)+n-w.count)
+	}
 	if l.len > 0 && l.at(l.len-1) == now {
 		l.set(l.len-1, now, l.sum(l.len-1)+uint64(n))
 	} else {
@@ -91,6 +113,27 @@ func (w slidingWindow) take(s state, now, n int64) {
 		l.set(l.len-1, now, sum)
 	}
 	s.words[0] = l.ref()
+}
+
+func (w slidingWindow) refund(s state, now, n int64) int64 {
+	l, _, used := w.look(s, now)
+	given := min(n, used)
+	for left := given; left > 0; {
+		of := min(left, l.since(l.len-1))
+		l.lessen(l.len-1, of)
+		left -= of
+	}
+	s.words[0] = l.ref()
+	return given
+}
+
+func (w slidingWindow) giveBack(s state, now, at, n int64) {
+	l, expired, _ := w.look(s, now)
+	i := expired + sort.Search(l.len-expired, func(i int) bool { return l.at(expired+i) >= at })
+	if i < l.len && l.at(i) == at {
+		l.lessen(i, n)
+		s.words[0] = l.ref()
+	}
 }
 
 // refresh drops what has long been out of view, so that the stamps that stay
@@ -107,7 +150,7 @@ func (w slidingWindow) release(s state) { s.logs.erase(w.format, s.words[0]) }
 // that a stamp is moved once on average, or longer than a period.
 func (w slidingWindow) trim(s state, now int64) log {
 	l, expired, _ := w.look(s, now)
-	if expired > 0 && (2*expired >= l.len || uint64(now-l.at(0)) >= 2*uint64(w.period)) {
+	if !w.keeps && expired > 0 && (2*expired >= l.len || uint64(now-l.at(0)) >= 2*uint64(w.period)) {
 		l.drop(expired)
 	}
 	return l

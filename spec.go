@@ -15,9 +15,16 @@ type spec struct {
 	text      string
 	err       error
 
-	meter    meter // of a leaf; nil in a combination
-	size     int   // words of state
-	capacity int64 // the most that a full state admits at once
+	meter    meter  // of a leaf; nil in a combination
+	size     int    // words of state
+	capacity int64  // the most that a full state admits at once
+	leaves   int    // how many algorithms there are in it
+	ways     uint64 // in how many ways it can be paid
+	queues   bool   // a LeakyBucket is in it
+
+	// ahead is the same policy for states that others are looked at ahead in;
+	// nil if that is this one.
+	ahead *spec
 
 	// buckets are the leaves, if all of them are token buckets that must all
 	// admit: the most common policies are asked without a walk through a tree.
@@ -49,7 +56,7 @@ func (p *spec) maxWithin(d time.Duration) int64 {
 func (p *spec) wait(s state, now, n int64) (wait time.Duration) {
 	switch {
 	case p.buckets != nil:
-		return p.buckets.wait(s.words, now, s.idle(now), n)
+		return p.buckets.wait(s.words, now, s.furthest(now), n)
 	case !p.combined():
 		return p.leafWait(s, now, n)
 	}
@@ -65,8 +72,11 @@ func (p *spec) wait(s state, now, n int64) (wait time.Duration) {
 }
 
 func (p *spec) leafWait(s state, now, n int64) time.Duration {
-	if n < 0 || n > p.capacity {
+	switch {
+	case n < 0 || n > p.capacity:
 		return Never
+	case n == 0:
+		return 0
 	}
 	return p.meter.wait(s, now, n)
 }
@@ -124,7 +134,7 @@ func (p *spec) room(s state, now, n int64) (int64, leaf) {
 func (p *spec) take(s state, now, n int64) {
 	switch {
 	case p.buckets != nil:
-		p.buckets.take(s.words, now, s.idle(now), n)
+		p.buckets.take(s.words, now, s.furthest(now), n)
 		return
 	case !p.combined():
 		p.meter.take(s, now, n)

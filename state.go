@@ -12,14 +12,18 @@ type state struct {
 	logs   *logbook
 }
 
-// reserved is a word that no state has in its first place: it is the owner's.
-const reserved = math.MaxUint64
+// A state has no word in its first place from leastReserved on: those are its
+// owner's.
+const leastReserved uint64 = math.MaxUint64 - 1
+
+// apart stands in place of a slot's first word while its state is an account.
+const apart = leastReserved
 
 // mark returns a reading as a word that ascends with it and is 0 for none.
 func mark(reading int64) uint64 { return max(1, uint64(reading)^1<<63) }
 
-// reading returns the reading of a mark.
-func reading(mark uint64) int64 { return int64(mark ^ 1<<63) }
+// readingOf returns the reading of a mark.
+func readingOf(mark uint64) int64 { return int64(mark ^ 1<<63) }
 
 // part returns the state of a part that takes the words from one to another.
 func (s state) part(from, to int) state {
@@ -32,13 +36,15 @@ func (s state) part(from, to int) state {
 // it later and was quicker. The lowest int64 counts as the one above it, as its
 // mark would be that of none.
 func (s state) clamp(now int64) int64 {
-	return max(now, reading(max(1, s.newest)))
+	return max(now, readingOf(max(1, s.newest)))
 }
 
-// idle returns the nanoseconds from the last charge until now.
-func (s state) idle(now int64) uint64 {
-	if s.newest == 0 {
-		return math.MaxUint64
+// furthest returns how far ahead of now, in ticks, a bucket's word can be: when
+// the state was charged it was less than 2^64 ticks ahead of that.
+func (s state) furthest(now int64) uint64 {
+	idle := mark(now) - s.newest
+	if s.newest == 0 || idle > math.MaxUint64/ticksPerNano {
+		return 0
 	}
-	return mark(now) - s.newest
+	return ^(idle * ticksPerNano)
 }

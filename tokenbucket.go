@@ -1,6 +1,9 @@
 package weir
 
-import "time"
+import (
+	"math/bits"
+	"time"
+)
 
 // TokenBucket returns the policy that admits bursts of up to l.Burst() and
 // then l.Count() per l.Period(), evenly. It needs one word a key and is the
@@ -32,7 +35,7 @@ func newTokenBucket(l Limit, burst int) tokenBucket {
 }
 
 func (b tokenBucket) debtOf(s state, now int64) uint64 {
-	return b.debt(s.words[0], now, s.idle(now))
+	return b.debt(s.words[0], now, s.furthest(now))
 }
 
 func (b tokenBucket) size() int { return 1 }
@@ -43,14 +46,31 @@ func (b tokenBucket) wait(s state, now, n int64) time.Duration {
 	return b.bucket.wait(b.debtOf(s, now), n)
 }
 
-func (b tokenBucket) room(s state, now, n int64) int64 { return b.tokens(b.debtOf(s, now)) - n }
+func (b tokenBucket) room(s state, now, n int64) int64 {
+	return max(0, b.tokens(b.debtOf(s, now))-n)
+}
 
 func (b tokenBucket) reset(s state, now, n int64) time.Duration {
 	return nanos(b.debtOf(s, now) + uint64(n)*b.interval)
 }
 
 func (b tokenBucket) take(s state, now, n int64) {
-	s.words[0] = b.word(b.debtOf(s, now)+uint64(n)*b.interval, now)
+	s.words[0] = b.word(b.draw(b.debtOf(s, now), n), now)
+}
+
+func (b tokenBucket) used(s state, now int64) int64 {
+	return clampInt64((b.debtOf(s, now) + b.interval - 1) / b.interval)
+}
+
+func (b tokenBucket) refund(s state, now, n int64) int64 {
+	debt := b.debtOf(s, now)
+	hi, lo := bits.Mul64(uint64(n), b.interval)
+	if hi == 0 && lo < debt {
+		s.words[0] = b.word(debt-lo, now)
+		return n
+	}
+	s.words[0] = 0
+	return clampInt64((debt + b.interval - 1) / b.interval)
 }
 
 // refresh makes a full bucket's word the one for full, which is never misread.
@@ -79,22 +99,22 @@ func bucketsOf(parts []Policy) (all buckets) {
 	return all
 }
 
-func (bs buckets) wait(words []uint64, now int64, idle uint64, n int64) (wait time.Duration) {
+func (bs buckets) wait(words []uint64, now int64, furthest uint64, n int64) (wait time.Duration) {
 	words = words[:len(bs)]
 	for i := range bs {
 		b := &bs[i]
 		if n < 0 || n > b.burst {
 			return Never
 		}
-		wait = max(wait, b.bucket.wait(b.debt(words[i], now, idle), n))
+		wait = max(wait, b.bucket.wait(b.debt(words[i], now, furthest), n))
 	}
 	return wait
 }
 
-func (bs buckets) take(words []uint64, now int64, idle uint64, n int64) {
+func (bs buckets) take(words []uint64, now int64, furthest uint64, n int64) {
 	words = words[:len(bs)]
 	for i := range bs {
 		b := &bs[i]
-		words[i] = b.word(b.debt(words[i], now, idle)+uint64(n)*b.interval, now)
+		words[i] = b.word(b.debt(words[i], now, furthest)+uint64(n)*b.interval, now)
 	}
 }

@@ -28,7 +28,7 @@ func remove[A any](t *testing.T, table *Table[A], from, to uint64) {
 	}
 }
 
-func never([]uint64, bool) bool { return false }
+func never(uint64, []uint64, bool) bool { return false }
 
 // words returns how many words all the arrays have.
 func words[A any](table *Table[A]) (sum int) {

@@ -18,8 +18,8 @@ type Shard[A any] struct {
 	used   int          // places that are not empty: live and dead
 	most   int          // places that may be used
 	number int32
-
-	_ [24]byte // so that with an A of seven words a shard is two cache lines
+	epoch  uint32 // of the array
+	width  int    // words of an entry; with an A of nine words a shard is two cache lines
 }
 
 // An array is at most 9/10 full, which put sees to, and the next is larger by
@@ -49,7 +49,7 @@ func (s *Shard[A]) placesFor(keys int) int {
 	if keys == 0 {
 		return 0
 	}
-	growth := 1 + 0.5/float64(s.table.width)
+	growth := 1 + 0.5/float64(s.width)
 	steps := math.Log(float64(keys)/fullest/leastPlaces) / math.Log(growth)
 	return int(math.Ceil(leastPlaces * math.Pow(growth, max(0, math.Ceil(steps-s.step()))+s.step())))
 }
@@ -57,15 +57,16 @@ func (s *Shard[A]) placesFor(keys int) int {
 // newArray returns an array of at least that many places: as many as fit into
 // what the allocator gives for them.
 func (s *Shard[A]) newArray(places int) *array {
-	line := int(lineOf(s.table.width)) // whole lines only
-	entries := slices.Grow([]uint64(nil), (places+line)&^line*s.table.width)
-	places = cap(entries) / s.table.width &^ line
+	line := int(lineOf(s.width)) // whole lines only
+	entries := slices.Grow([]uint64(nil), (places+line)&^line*s.width)
+	places = cap(entries) / s.width &^ line
 	return &array{
-		entries: entries[:places*s.table.width],
+		entries: entries[:places*s.width],
 		places:  uint32(places),
-		width:   uint16(s.table.width),
+		epoch:   s.epoch,
+		width:   uint16(s.width),
 		skip:    64 - s.table.shift,
-		line:    lineOf(s.table.width),
+		line:    lineOf(s.width),
 	}
 }
 
@@ -78,7 +79,7 @@ func (s *Shard[A]) Len() int { return int(s.live.Load()) }
 // Find returns the place of a hash, or where it would be put if it is not there.
 // Under the lock a slot's first word is not Moved.
 func (s *Shard[A]) Find(hash uint64) (p Place, found bool) {
-	return s.array().Load().find(key(hash))
+	return s.array().Load().find(Key(hash))
 }
 
 // Free reports whether a place that was found free without the lock still is, so
@@ -105,10 +106,10 @@ func (s *Shard[A]) put(hash uint64, p Place, words []uint64) []uint64 {
 	}
 	a := s.array().Load()
 	if p.array != a {
-		p.at = a.free(key(hash))
+		p.at = a.free(Key(hash))
 	}
 	s.used++
-	return a.put(key(hash), p.at, words)
+	return a.put(Key(hash), p.at, words)
 }
 
 // add counts a key in, if that is not one too many.
@@ -168,13 +169,13 @@ func (s *Shard[A]) bury(hash, seen uint64) bool {
 // they took and that of the dead, and returns how many went. It asks once
 // beforehand, while the words go on changing, and again when they have stopped:
 // then stale may release what belongs to them if it says so again.
-func (s *Shard[A]) Sweep(stale func(words []uint64, stopped bool) bool) int {
+func (s *Shard[A]) Sweep(stale func(hash uint64, words []uint64, stopped bool) bool) int {
 	found := 0
-	words := make([]uint64, s.table.width-1)
+	words := make([]uint64, s.width-1)
 	a := s.array().Load()
 	for at := range a.keysFrom(0) {
 		copyWords(words, a.slot(at))
-		if stale(words, false) {
+		if stale(a.entries[at], words, false) {
 			found++
 		}
 	}
@@ -182,20 +183,20 @@ func (s *Shard[A]) Sweep(stale func(words []uint64, stopped bool) bool) int {
 	if buried := s.used - before; found == 0 && 4*buried <= before {
 		return 0
 	}
-	s.rebuild(s.placesFor(before-found), func(words []uint64) bool { return stale(words, true) })
+	s.rebuild(s.placesFor(before-found), func(hash uint64, words []uint64) bool { return stale(hash, words, true) })
 	return before - s.Len()
 }
 
 // rebuild moves all keys but those that drop says to a new array.
-func (s *Shard[A]) rebuild(places int, drop func(words []uint64) bool) {
+func (s *Shard[A]) rebuild(places int, drop func(hash uint64, words []uint64) bool) {
 	old, a := s.array().Load(), s.newArray(places)
-	words := make([]uint64, s.table.width-1)
+	words := make([]uint64, s.width-1)
 	used, dropped := 0, 0
 	for at := range old.keysFrom(0) {
 		slot := old.slot(at)
 		copy(words[1:], slot[1:])
 		words[0] = atomic.SwapUint64(&slot[0], Moved)
-		if drop != nil && drop(words) {
+		if drop != nil && drop(old.entries[at], words) {
 			dropped++
 			continue
 		}
@@ -207,6 +208,26 @@ func (s *Shard[A]) rebuild(places int, drop func(words []uint64) bool) {
 	}
 	s.sub(dropped)
 	s.used, s.most = used, a.most()
+	s.array().Store(a)
+}
+
+// Convert gives all keys slots of another number of words and another epoch, and
+// has convert fill each, which is all 0, from the old one. That one has stopped
+// changing.
+func (s *Shard[A]) Convert(words int, epoch uint32, convert func(hash uint64, from, to []uint64)) {
+	old := s.array().Load()
+	from, to := make([]uint64, s.width-1), make([]uint64, words)
+	s.width, s.epoch = entryWidth(words), epoch
+	a := s.newArray(s.placesFor(s.Len()))
+	for at := range old.keysFrom(0) {
+		slot := old.slot(at)
+		copy(from[1:], slot[1:])
+		from[0] = atomic.SwapUint64(&slot[0], Moved)
+		clear(to)
+		convert(old.entries[at], from, to)
+		a.put(old.entries[at], a.free(old.entries[at]), to)
+	}
+	s.used, s.most = s.Len(), a.most()
 	s.array().Store(a)
 }
 
@@ -225,10 +246,10 @@ func copyWords(words, slot []uint64) {
 }
 
 // Each calls f with every slot. It may change all but its first word.
-func (s *Shard[A]) Each(f func(slot []uint64)) {
+func (s *Shard[A]) Each(f func(hash uint64, slot []uint64)) {
 	a := s.array().Load()
 	for at := range a.keysFrom(0) {
-		f(a.slot(at))
+		f(a.entries[at], a.slot(at))
 	}
 }
 
@@ -236,7 +257,7 @@ func (s *Shard[A]) Each(f func(slot []uint64)) {
 // and with what their words are.
 func (s *Shard[A]) Sample(random uint64, n int, f func(hash uint64, words []uint64)) {
 	a := s.array().Load()
-	words := make([]uint64, s.table.width-1)
+	words := make([]uint64, s.width-1)
 	place, _ := bits.Mul64(random, uint64(a.places))
 	for at := range a.keysFrom(place) {
 		if n--; n < 0 {

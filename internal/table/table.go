@@ -26,7 +26,6 @@ type Table[A any] struct {
 	arrays []atomic.Pointer[array] // of each shard; together, as every Find reads one
 	shards []Shard[A]
 	shift  uint8 // of a hash, to the number of its shard
-	width  int   // words of an entry
 	most   int64
 	len    atomic.Int64 // kept if there is a most
 }
@@ -35,23 +34,27 @@ type Table[A any] struct {
 // two, of that many words a slot, and of at most so many slots, any number if
 // most is 0.
 func New[A any](shards, words, most int) *Table[A] {
-	if words >= math.MaxUint16 {
-		panic("table: a slot of " + strconv.Itoa(words) + " words")
-	}
 	log := bits.Len(uint(max(1, shards) - 1))
 	t := &Table[A]{
 		arrays: make([]atomic.Pointer[array], 1<<log),
 		shards: make([]Shard[A], 1<<log),
 		shift:  uint8(64 - log),
-		width:  1 + words,
 		most:   int64(most),
 	}
 	none := new(array)
 	for i := range t.shards {
 		t.arrays[i].Store(none)
-		t.shards[i].table, t.shards[i].number = t, int32(i)
+		t.shards[i].table, t.shards[i].number, t.shards[i].width = t, int32(i), entryWidth(words)
 	}
 	return t
+}
+
+// entryWidth returns the words of an entry with a slot of that many.
+func entryWidth(words int) int {
+	if words >= math.MaxUint16 {
+		panic("table: a slot of " + strconv.Itoa(words) + " words")
+	}
+	return 1 + words
 }
 
 // Len returns how many slots are in use.
@@ -78,7 +81,7 @@ func (t *Table[A]) Shards() []Shard[A] { return t.shards }
 // Find returns the place of a hash, or where it would be put if it is not there.
 // It takes no lock.
 func (t *Table[A]) Find(hash uint64) (p Place, found bool) {
-	return t.arrays[hash>>t.shift].Load().find(key(hash))
+	return t.arrays[hash>>t.shift].Load().find(Key(hash))
 }
 
 // A Place is where a key is, for as long as its first word is not Moved; or
@@ -92,6 +95,10 @@ type Place struct {
 // Word returns the first word of the key's slot.
 func (p Place) Word() *uint64 { return &p.array.entries[p.at+1] }
 
+// Epoch returns the last one that Convert gave to the key's shard, 0 before: it
+// says what the words mean.
+func (p Place) Epoch() uint32 { return p.array.epoch }
+
 // Slot returns all words of the key's slot.
 func (p Place) Slot() []uint64 { return p.array.slot(p.at) }
 
@@ -102,6 +109,7 @@ func (p Place) Slot() []uint64 { return p.array.slot(p.at) }
 type array struct {
 	entries []uint64
 	places  uint32 // len(entries) / width
+	epoch   uint32
 	width   uint16 // words of an entry, its key included
 	skip    uint8  // bits of a key that named the shard
 	line    uint8  // entries of a cache line, less 1, if it holds a power of two
@@ -125,8 +133,9 @@ const (
 	leastKey = 2
 )
 
-// key makes a hash one that an entry can have.
-func key(hash uint64) uint64 { return max(leastKey, hash) }
+// Key returns the hash that stands for one in a table: it is what Sweep, Each,
+// Sample and Convert call it.
+func Key(hash uint64) uint64 { return max(leastKey, hash) }
 
 // home returns where the search for a key begins: at the first entry of a cache
 // line, so that the entries that are at hand are looked at first.

@@ -88,7 +88,7 @@ func againstAMap(t *testing.T, hash func(uint64) uint64, shards, words, most int
 		return slot
 	}
 	for range 4000 {
-		h := key(hash(pick()))
+		h := Key(hash(pick()))
 		seen[h] = h
 		shard := table.Shard(h)
 		shard.Lock()
@@ -135,7 +135,7 @@ func againstAMap(t *testing.T, hash func(uint64) uint64, shards, words, most int
 				}
 			}
 			released := 0
-			got := shard.Sweep(func(words []uint64, stopped bool) bool {
+			got := shard.Sweep(func(_ uint64, words []uint64, stopped bool) bool {
 				if stopped && words[0] < bound {
 					released++
 				}
@@ -162,7 +162,7 @@ func againstAMap(t *testing.T, hash func(uint64) uint64, shards, words, most int
 	}
 	for i := range table.Shards() {
 		shard := &table.Shards()[i]
-		shard.Sweep(func([]uint64, bool) bool { return true })
+		shard.Sweep(func(uint64, []uint64, bool) bool { return true })
 	}
 	require.Zero(t, table.Len())
 	verify(t, table)
@@ -196,7 +196,7 @@ func TestASweepAsksAgain(t *testing.T) {
 		shard.Insert(good(n), Place{}, []uint64{7})
 	}
 	asked := 0
-	dropped := shard.Sweep(func(words []uint64, stopped bool) bool {
+	dropped := shard.Sweep(func(_ uint64, words []uint64, stopped bool) bool {
 		if asked++; asked == 1000 {
 			for n := range uint64(990) {
 				slot := find(table, good(n))
@@ -265,7 +265,7 @@ func nothingIsLost(t *testing.T, hash func(uint64) uint64, shards int) {
 						shard.Replace(h, atomic.LoadUint64(&slot[0]), other, []uint64{3, 3})
 					}
 				case random.IntN(20) == 0:
-					shard.Sweep(func(words []uint64, _ bool) bool { return words[0]%2 == 1 })
+					shard.Sweep(func(_ uint64, words []uint64, _ bool) bool { return words[0]%2 == 1 })
 				}
 				shard.Unlock()
 				runtime.Gosched()
@@ -348,7 +348,7 @@ func TestMemoryFitsTheUse(t *testing.T) {
 		require.Less(t, float64(bytes)/float64(keys), 22.0, "%d keys", keys)
 	}
 	for i := range table.shards {
-		table.shards[i].Sweep(func([]uint64, bool) bool { return true })
+		table.shards[i].Sweep(func(uint64, []uint64, bool) bool { return true })
 		require.Empty(t, table.shards[i].array().Load().entries)
 	}
 }

@@ -1,0 +1,185 @@
+package weir
+
+import (
+	"slices"
+	"sync/atomic"
+
+	"github.com/goweir/weir/internal/table"
+)
+
+// A core is what a Limiter and a PerClient have in common.
+type core struct {
+	options
+	tally tally
+}
+
+// A keeper has the states of keys, each under a lock.
+type keeper interface {
+	// open locks a key's state and brings it here as an account. A key without one
+	// gets one if n, more than 0, would be admitted to it under a policy, or the
+	// keeper's if that is nil.
+	open(hash uint64, n int64, as *spec) opened
+	// shut puts it back and unlocks it.
+	shut(opened)
+	// try decides about n, and consumes it if it is admitted. It does not count.
+	try(hash uint64, n int64) bool
+}
+
+// An opened account is one under its lock.
+type opened struct {
+	*account
+	keeper  keeper // that it has to be put back to
+	decider *decider
+	reading int64 // of the clock
+	refused bool  // there is no room for a new key
+
+	shard  *table.Shard[annex]
+	hash   uint64
+	slot   []uint64 // where it goes; nil if it is not kept
+	away   bool     // it was an account before
+	isNew  bool     // the key had no state before
+	victim victim   // who was looked at when it was refused
+}
+
+func (o *opened) close() { o.keeper.shut(*o) }
+
+func (c *clients) open(hash uint64, n int64, as *spec) opened {
+	for {
+		reading := c.decider.Load().now()
+		shard := c.lock(hash)
+		place, found := shard.Find(hash)
+		if found {
+			return c.opened(shard, hash, place.Slot(), reading)
+		}
+		if as == nil {
+			as = shard.Annex.decider.policy
+		}
+		if n <= 0 || n > as.capacity {
+			return c.opened(shard, hash, nil, reading)
+		}
+		if !c.crowded(reading) {
+			if slot := shard.Insert(hash, place, shard.Annex.apartSlot()); slot != nil {
+				return c.opened(shard, hash, slot, reading)
+			}
+			// Another shard took the last place meanwhile.
+		}
+		v := c.victim(shard, reading)
+		switch c.fate(v, reading) {
+		case shares:
+			c.tally.Add(countOverflowed)
+			c.shared.mu.Lock()
+			o := c.shared.openLocked(reading)
+			o.notBefore(shard.Annex.swept)
+			shard.Unlock()
+			return o
+		case replaces:
+			old, _ := shard.Find(v.hash)
+			if slot := shard.Replace(v.hash, v.seen, hash, shard.Annex.apartSlot()); slot != nil {
+				c.tally.Add(countOverflowed)
+				c.gone(shard, v, old.Slot(), reading)
+				return c.opened(shard, hash, slot, reading)
+			}
+			shard.Unlock()
+		case refused:
+			c.tally.Add(countOverflowed)
+			o := c.opened(shard, hash, nil, reading)
+			o.refused, o.victim = true, v
+			return o
+		default:
+			shard.Unlock()
+			c.evictElsewhere(reading)
+		}
+	}
+}
+
+// apartSlot returns the slot of an account, valid until the next call.
+func (a *annex) apartSlot() []uint64 {
+	slot := a.emptySlot()
+	slot[0] = apart
+	return slot
+}
+
+// opened returns the account of a key under its shard's lock: the one that it
+// has, one of the state in its slot, or one of a new key.
+func (c *clients) opened(shard *table.Shard[annex], hash uint64, slot []uint64, reading int64) opened {
+	d, l := shard.Annex.decider, shard.Annex.ledger
+	if l == nil {
+		l = &ledger{accounts: make(map[uint64]*account)}
+		shard.Annex.ledger = l
+		c.reserved.Store(true)
+	}
+	o := opened{keeper: c, decider: d, reading: reading, shard: shard, hash: table.Key(hash), slot: slot}
+	first := uint64(apart)
+	if slot != nil {
+		first = atomic.SwapUint64(&slot[0], apart)
+	}
+	if d.bucket != nil {
+		o.reading = d.now() // the word does not change any more
+	}
+	if first == apart {
+		if o.account = l.accounts[o.hash]; o.account != nil {
+			o.away = true
+			return o
+		}
+		o.isNew = true
+	}
+	o.account = l.open(d.policy, &shard.Annex.logs)
+	if o.isNew {
+		o.newest, o.words = shard.Annex.swept, slices.Grow(o.words[:0], d.policy.size)[:d.policy.size]
+		clear(o.words)
+	} else {
+		d.load(o.account, first, slot, o.reading)
+	}
+	return o
+}
+
+func (c *clients) shut(o opened) {
+	c.put(o)
+	o.shard.Unlock()
+	if o.isNew && o.slot != nil {
+		c.sweeper.arm(c)
+	}
+}
+
+// put puts an account back to its slot, if that has a place for all of it.
+func (c *clients) put(o opened) {
+	switch l := o.ledger; {
+	case o.slot == nil:
+		o.policy.release(o.state())
+		l.close(o.account)
+	case o.plain(o.decider.policy):
+		o.decider.put(o.slot, o.account)
+		delete(l.accounts, o.hash)
+		l.close(o.account)
+	case !o.away:
+		l.accounts[o.hash] = o.account
+	}
+}
+
+// drop forgets an account's key.
+func (c *clients) drop(o *opened) {
+	o.shard.Delete(o.hash, apart)
+	delete(o.ledger.accounts, o.hash)
+	o.slot = nil
+}
+
+// pending returns how many reservations are still to come.
+func (c *clients) pending() int {
+	if !c.reserved.Load() {
+		return 0
+	}
+	reading := c.decider.Load().now()
+	pending := c.shared.pending()
+	shards := c.states.Shards()
+	for i := range shards {
+		shard := &shards[i]
+		shard.Lock()
+		if l := shard.Annex.ledger; l != nil {
+			for _, a := range l.accounts {
+				pending += a.line.after(reading)
+			}
+		}
+		shard.Unlock()
+	}
+	return pending
+}

@@ -1,0 +1,216 @@
+package weir
+
+import "slices"
+
+// A ticket is what the copies of a Reservation have in common. It is its owner's,
+// under whose lock it is, and is used again for others once it is given back.
+type ticket struct {
+	turn    uint64 // of its use: to Reservations of another turn it means nothing
+	at      int64  // the instant
+	n       int64
+	pending bool // the instant is still to come, or was not noticed yet
+	way     way
+	ends    []uint64 // of each bucket, the word that taking n made
+	seq     uint64   // of the ledger, when n was taken
+	era     uint64   // of the decider
+	err     error    // why it was struck
+	wake    func()   // whoever sleeps until the instant
+	next    *ticket  // free ones
+}
+
+// strike says that the instant will not come.
+func (t *ticket) strike(err error) {
+	t.pending, t.err = false, err
+	t.alert()
+}
+
+// alert has whoever sleeps look at the ticket again.
+func (t *ticket) alert() {
+	if t.wake != nil {
+		t.wake()
+		t.wake = nil
+	}
+}
+
+// A ledger is what the accounts under one lock have in common.
+type ledger struct {
+	accounts map[uint64]*account // of a shard, by the table's hash
+	seq      uint64              // of holes
+	issued   bool                // a ticket, ever
+	free     *ticket
+	chunk    []ticket
+	words    []uint64 // for who needs some for a moment
+	spare    *account
+	tried    *account // a copy that something is tried with
+	logs     logbook  // of tried
+}
+
+// issue returns a ticket for a policy.
+func (l *ledger) issue(p *spec, era uint64) *ticket {
+	l.issued = true
+	t := l.free
+	if t != nil {
+		l.free, t.next = t.next, nil
+	} else {
+		if len(l.chunk) == 0 {
+			// Several at a time: who never gives one back allocates seldom.
+			l.chunk = make([]ticket, 8)
+			ends := make([]uint64, len(l.chunk)*p.leaves)
+			for i := range l.chunk {
+				l.chunk[i].ends = ends[i*p.leaves : i*p.leaves : (i+1)*p.leaves]
+			}
+		}
+		t, l.chunk = &l.chunk[0], l.chunk[1:]
+	}
+	t.era = era
+	return t
+}
+
+// redeem takes back a ticket.
+func (l *ledger) redeem(t *ticket) {
+	*t = ticket{turn: t.turn + 1, ends: t.ends[:0], next: l.free}
+	l.free = t
+}
+
+// open returns an account without a state.
+func (l *ledger) open(p *spec, logs *logbook) *account {
+	a := l.spare
+	if l.spare = nil; a == nil {
+		a = new(account)
+	}
+	a.policy, a.logs, a.ledger = p, logs, l
+	return a
+}
+
+// close takes back an account that is not needed any more.
+func (l *ledger) close(a *account) {
+	a.line.pending, a.line.holes = a.line.pending[:0], a.line.holes[:0]
+	a.line.front = front{words: a.line.front.words}
+	l.spare = a
+}
+
+// trial returns a copy of an account, valid until the next.
+func (l *ledger) trial(a *account) *account {
+	if l.tried == nil {
+		l.tried = &account{ledger: l, logs: &l.logs}
+	}
+	l.logs = logbook{}
+	a.copyTo(l.tried)
+	return l.tried
+}
+
+// record notes on a ticket what was just taken in a way.
+func (a *account) record(t *ticket, w way) {
+	if t == nil {
+		return
+	}
+	t.pending, t.way, t.seq = false, w, a.ledger.seq
+	t.ends = slices.Grow(t.ends[:0], a.policy.leaves)[:a.policy.leaves]
+	a.policy.eachPayer(w, a.state(), func(number int, p *spec, s state) {
+		if len(s.words) > 0 {
+			t.ends[number] = s.words[0]
+		}
+	})
+}
+
+// A hole is where debt was given back out of a bucket's line: what was taken
+// behind it has moved forward.
+type hole struct {
+	seq   uint64 // receipts that are younger do not know of it
+	leaf  int    // its number, or allLeaves
+	top   uint64 // the word at its end
+	gone  uint64 // ticks
+	until int64  // when time has passed whatever was behind it
+}
+
+// allLeaves is for a hole that all there was has gone into.
+const allLeaves = -1
+
+// bore notes a hole, if anybody could ever ask for it. Its until is given as a
+// wait from now.
+func (a *account) bore(h hole, wait, now int64) {
+	if !a.ledger.issued || wait == 0 {
+		return
+	}
+	a.ledger.seq++
+	h.seq, h.until = a.ledger.seq, saturatingAdd(now, wait)
+	a.line.holes = append(a.line.holes, h)
+}
+
+// void makes worthless all receipts up to now.
+func (a *account) void(now int64) {
+	wait := int64(a.policy.reset(a.state(), now))
+	for _, h := range a.line.holes {
+		wait = max(wait, saturatingSub(h.until, now))
+	}
+	a.line.holes = a.line.holes[:0]
+	a.bore(hole{leaf: allLeaves}, wait, now)
+}
+
+// forget drops the holes that nothing is behind any more.
+func (l *line) forget(now int64) {
+	if len(l.holes) > 0 {
+		l.holes = slices.DeleteFunc(l.holes, func(h hole) bool { return h.until <= now })
+	}
+}
+
+// giveBack gives back n of what was taken with a ticket, as far as it is still
+// outstanding.
+func (a *account) giveBack(t *ticket, now, n int64) {
+	for _, h := range a.line.holes {
+		if h.leaf == allLeaves && h.seq > t.seq {
+			return
+		}
+	}
+	s := a.state()
+	a.policy.refresh(s, now)
+	a.policy.eachPayer(t.way, s, func(number int, p *spec, s state) {
+		switch m := p.meter.(type) {
+		case tokenBucket:
+			a.giveBackTicks(m, s, number, t, now, n)
+		case giver:
+			m.giveBack(s, now, t.at, n)
+		}
+	})
+	a.newest = mark(now)
+	a.line.stale()
+}
+
+// giveBackTicks gives back to a bucket. Debt drains in the order in which it was
+// made, so what was taken with a ticket is a stretch that ends at the word that
+// taking it made, if nothing before it was given back:
+//
+//	outstanding = (end - n * interval, end], the part of it after now
+func (a *account) giveBackTicks(b tokenBucket, s state, number int, t *ticket, now, n int64) {
+	if after := t.ends[number] - ticks(t.at); uint64(now-t.at) >= uint64(nanos(after)) {
+		return
+	}
+	end := a.line.moved(t.ends[number], number, t.seq)
+	start := a.line.moved(t.ends[number]-uint64(n)*b.interval, number, t.seq)
+	ahead := int64(end - ticks(now))
+	if ahead <= 0 {
+		return
+	}
+	debt := b.debtOf(s, now)
+	given := min(debt, uint64(ahead-max(0, int64(start-ticks(now)))))
+	if given == 0 {
+		return
+	}
+	if end != s.words[0] {
+		a.bore(hole{leaf: number, top: end, gone: given}, int64(nanos(debt)), now)
+	}
+	if s.words[0] = 0; debt > given {
+		s.words[0] = b.word(debt-given, now)
+	}
+}
+
+// moved returns where a place in a bucket's line is now that was seen at some
+// time.
+func (l *line) moved(word uint64, leaf int, seq uint64) uint64 {
+	for _, h := range l.holes {
+		if behind := int64(word - (h.top - h.gone)); h.leaf == leaf && h.seq > seq && behind > 0 {
+			word -= min(uint64(behind), h.gone)
+		}
+	}
+	return word
+}

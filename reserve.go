@@ -1,0 +1,285 @@
+package weir
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+)
+
+// Why a Reservation is not OK, and why Wait fails at once.
+var (
+	// ErrNever is for a number that is negative or above the capacity: it would
+	// never be admitted.
+	ErrNever = errors.New("weir: it would never be admitted")
+	// ErrQueueFull is for one that a LeakyBucket's queue has no place for, and
+	// for a new client of which DenyNew can hold no more.
+	ErrQueueFull = errors.New("weir: the queue is full")
+	// ErrTooLong is for one that would have to wait longer than the caller would,
+	// or for more than 30 years.
+	ErrTooLong = errors.New("weir: the wait would be too long")
+)
+
+// errPastDeadline is Wait's for a turn that would come after its deadline.
+var errPastDeadline = fmt.Errorf("weir: the turn would come too late: %w", context.DeadlineExceeded)
+
+// A Reservation is a receipt for what was reserved, for now or for an instant to
+// come. That instant is fixed when it is made; only a new policy, or Reset, lays
+// out anew what is still to come. Copies are the same receipt. The zero
+// Reservation is not OK. It is safe for concurrent use.
+type Reservation struct {
+	keeper keeper
+	hash   uint64
+	ticket *ticket
+	turn   uint64 // of the ticket
+	at     int64
+	n      int64
+	err    error
+}
+
+// OK reports whether it was made, and still stands.
+func (r Reservation) OK() bool { return r.Err() == nil }
+
+// Err returns why it is not OK: ErrNever, ErrQueueFull or ErrTooLong. One that was
+// OK is no longer if it is still to come when a policy is set that would never
+// admit it.
+func (r Reservation) Err() error {
+	if r.keeper == nil {
+		return cmp.Or(r.err, ErrNever)
+	}
+	_, err := r.look()
+	return err
+}
+
+// Delay returns how long it is until its instant: 0 once that has passed, Never
+// if it is not OK.
+func (r Reservation) Delay() time.Duration {
+	if r.keeper == nil {
+		return Never
+	}
+	left, err := r.look()
+	if err != nil {
+		return Never
+	}
+	return max(0, left)
+}
+
+func (r Reservation) look() (left time.Duration, err error) {
+	o := r.keeper.open(r.hash, 0, nil)
+	defer o.close()
+	at := r.at
+	if r.ticket.turn == r.turn {
+		at, err = r.ticket.at, r.ticket.err
+	}
+	return time.Duration(saturatingSub(at, o.reading)), err
+}
+
+// Cancel takes it back before its instant, as if it had never been. After that it
+// does nothing, nor when it was cancelled or settled before.
+func (r Reservation) Cancel() {
+	if r.keeper == nil {
+		return
+	}
+	o := r.keeper.open(r.hash, 0, nil)
+	defer o.close()
+	if o.advance(o.reading); r.stands() && r.ticket.pending {
+		o.line.strike(o.line.find(r.ticket))
+		o.ledger.redeem(r.ticket)
+	}
+}
+
+// Settle says what the work cost in the end: actual, instead of what was
+// reserved. Of what it did not cost, that is given back which time has not given
+// back already, as what is taken first drains first; what it cost more is
+// charged, as Charge does. A negative actual counts as 0. Only the first call
+// counts, and Cancel does nothing after it. A receipt from before a change of
+// policy gives nothing back.
+func (r Reservation) Settle(actual int) {
+	if r.keeper == nil {
+		return
+	}
+	less := r.n - int64(max(0, actual))
+	o := r.keeper.open(r.hash, min(1, max(0, -less)), nil)
+	defer o.close()
+	now := o.advance(o.reading)
+	t := r.ticket
+	if !r.stands() {
+		return
+	}
+	switch {
+	case less < 0:
+		o.charge(now, -less)
+	case less > 0 && t.pending && less == r.n:
+		o.line.strike(o.line.find(t))
+	case less > 0 && t.pending:
+		o.line.pending[o.line.find(t)].n -= less
+		o.line.stale()
+	case less > 0 && t.era == o.decider.era:
+		o.giveBack(t, now, less)
+	}
+	o.line.detach(t)
+	o.ledger.redeem(t)
+}
+
+// stands reports whether the ticket is still the receipt's.
+func (r Reservation) stands() bool { return r.ticket.turn == r.turn && r.ticket.err == nil }
+
+// reserve makes a reservation of n that is not further off than most.
+func (o *opened) reserve(n int64, most time.Duration) (*ticket, error) {
+	p := o.decider.policy
+	switch {
+	case n < 0 || n > p.capacity:
+		return nil, ErrNever
+	case o.refused:
+		return nil, ErrQueueFull
+	}
+	now := o.advance(o.reading)
+	if !o.under(p) {
+		o.carry(p, now)
+	}
+	front, s := o.front(now)
+	full := []bool(nil)
+	wait := front.waitWithout(full, 0, s, now, n)
+	if wait > 0 && p.queues {
+		full = o.line.fullQueues(p)
+		wait = front.waitWithout(full, 0, s, now, n)
+	}
+	behind := time.Duration(saturatingSub(now, o.reading))
+	switch {
+	case wait == forFull:
+		return nil, ErrQueueFull
+	case wait > maxSpan, now > math.MaxInt64-int64(wait), later(wait, int64(behind)) > max(0, most):
+		return nil, ErrTooLong
+	}
+	t := o.ledger.issue(p, o.decider.era)
+	if n == 0 {
+		t.at = o.reading
+		return t, nil
+	}
+	o.enter(t, front.way(full, 0, s, now+int64(wait), n), now, n, int64(wait))
+	return t, nil
+}
+
+// fullQueues says of each leaf whether it is a LeakyBucket that has as many
+// pending as may be.
+func (l *line) fullQueues(p *spec) []bool {
+	waiting := make([]int, p.leaves)
+	for _, e := range l.pending {
+		p.eachPayer(e.way, state{words: make([]uint64, p.size)}, func(number int, _ *spec, _ state) { waiting[number]++ })
+	}
+	full := make([]bool, p.leaves)
+	number := 0
+	p.eachLeaf(state{words: make([]uint64, p.size)}, func(p *spec, _ state) {
+		full[number] = p.queues && waiting[number] >= p.queue
+		number++
+	})
+	return full
+}
+
+// reserve is what Reserve and Wait come to.
+func (c *core) reserve(k keeper, hash uint64, n int, most time.Duration) Reservation {
+	if c.shadow {
+		most = 0
+	}
+	o := k.open(hash, int64(n), nil)
+	t, err := o.reserve(int64(n), most)
+	r := Reservation{n: int64(n), err: err}
+	switch {
+	case err == nil:
+		r.keeper, r.hash, r.ticket, r.turn, r.at = o.keeper, hash, t, t.turn, t.at
+	case c.shadow:
+		// A receipt that stands for nothing: it is spent.
+		t = o.ledger.issue(o.decider.policy, o.decider.era)
+		r = Reservation{keeper: o.keeper, hash: hash, ticket: t, turn: t.turn, at: o.reading}
+		o.ledger.redeem(t)
+	}
+	o.close()
+	c.tally.count(n, err == nil, c.shadow)
+	return r
+}
+
+// wait is what Wait and WaitN come to.
+func (c *core) wait(ctx context.Context, k keeper, hash uint64, n int) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if ok := k.try(hash, int64(n)); ok || c.shadow {
+		c.tally.count(n, ok, c.shadow)
+		return nil
+	}
+	most, hurry := Never, false
+	if deadline, ok := ctx.Deadline(); ok && neverStepsBack(c.clock) {
+		most, hurry = time.Until(deadline), true
+	}
+	r := c.reserve(k, hash, n, most)
+	switch {
+	case r.keeper != nil:
+		return c.sleep(ctx, r)
+	case r.err == ErrTooLong && hurry:
+		return errPastDeadline
+	}
+	return r.err
+}
+
+// sleep waits for a reservation's instant, also if that is laid out anew.
+func (c *core) sleep(ctx context.Context, r Reservation) error {
+	t := r.ticket
+	slept := false
+	for at := r.at; ; {
+		o := r.keeper.open(r.hash, 0, nil)
+		o.advance(o.reading)
+		if !t.pending || slept && t.at == at {
+			err := t.err
+			o.line.detach(t)
+			o.ledger.redeem(t)
+			o.close()
+			return err
+		}
+		awake, wake := context.WithCancel(ctx)
+		at, t.wake = t.at, wake
+		o.close()
+
+		err := c.clock.SleepUntil(awake, time.Duration(at))
+		slept = err == nil
+		woken := awake.Err() != nil && ctx.Err() == nil
+		wake()
+		if !slept && !woken {
+			return c.leave(r, err)
+		}
+	}
+}
+
+// leave gives up waiting because of an error, unless it is the turn now.
+func (c *core) leave(r Reservation, err error) error {
+	o := r.keeper.open(r.hash, 0, nil)
+	defer o.close()
+	o.advance(o.reading)
+	t := r.ticket
+	if t.pending {
+		o.line.strike(o.line.find(t))
+	} else {
+		err = t.err
+	}
+	o.ledger.redeem(t)
+	return err
+}
+
+func (c *core) charge(k keeper, hash uint64, n int) {
+	if n <= 0 {
+		return
+	}
+	o := k.open(hash, 1, nil)
+	defer o.close()
+	o.account.charge(o.advance(o.reading), int64(n))
+}
+
+func (c *core) refund(k keeper, hash uint64, n int) {
+	if n <= 0 {
+		return
+	}
+	o := k.open(hash, 0, nil)
+	defer o.close()
+	o.account.refund(o.advance(o.reading), int64(n))
+}
