@@ -14,7 +14,12 @@ type account struct {
 	words  []uint64
 	logs   *logbook
 	ledger *ledger
-	line   line
+	line   *line // nil for an empty one
+
+	// denied is what the state is under another policy, by which it was denied
+	// last, so that it is admitted when it was said to be. It has no policy if the
+	// state has changed since.
+	denied *account
 }
 
 // state is the account's without what is pending.
@@ -26,18 +31,33 @@ func (a *account) under(p *spec) bool {
 }
 
 // plain reports whether a state under a policy is all that there is.
-func (a *account) plain(p *spec) bool { return a.line.empty() && a.under(p) }
+func (a *account) plain(p *spec) bool { return a.line.empty() && !a.wasDenied() && a.under(p) }
+
+func (a *account) wasDenied() bool { return a.denied != nil && a.denied.policy != nil }
+
+// changed says that what was found out about the state is no longer so.
+func (a *account) changed() {
+	a.line.stale()
+	if a.denied != nil {
+		a.denied.policy = nil
+	}
+}
 
 // advance brings the account to a reading: what is no longer pending by then is
 // charged at its instant. It returns the instant that the reading counts as.
 func (a *account) advance(reading int64) (now int64) {
 	now = a.state().clamp(reading)
+	if a.line.empty() {
+		return now
+	}
 	due := a.line.due(now)
 	for _, e := range a.line.pending[:due] {
 		a.pay(e.way, e.at, e.n)
 		a.record(e.ticket, e.way)
 	}
-	a.line.pending = slices.Delete(a.line.pending, 0, due)
+	if a.line.pending = slices.Delete(a.line.pending, 0, due); !a.line.waited() {
+		a.line.stale()
+	}
 	a.line.forget(now)
 	return now
 }
@@ -53,7 +73,7 @@ func (a *account) notBefore(newest uint64) {
 // owes reports whether anything is used, or reserved, at a reading.
 func (a *account) owes(reading int64) bool {
 	now := a.advance(reading)
-	return len(a.line.pending) > 0 || a.policy.reset(a.state(), now) > 0
+	return a.line.waited() || a.policy.reset(a.state(), now) > 0
 }
 
 // pay charges n at an instant that is not before the newest.
@@ -63,14 +83,18 @@ func (a *account) pay(w way, at, n int64) {
 	a.policy.refresh(s, at)
 	a.policy.pay(w, s, at, n)
 	a.newest = mark(at)
+	if a.denied != nil {
+		a.denied.policy = nil
+	}
 }
 
-// charge takes n now, whether it is there or not.
+// charge takes n now, whether it is there or not: in FirstOf from the part that
+// would admit it, or a whole capacity of it, first.
 func (a *account) charge(now, n int64) way {
 	p, s := a.front(now)
-	w := p.way(nil, 0, s, now, n)
+	w := p.way(nil, 0, s, now, min(n, p.capacity))
 	a.pay(w, now, n)
-	a.line.stale()
+	a.changed()
 	return w
 }
 
@@ -83,8 +107,14 @@ func (a *account) decide(reading, n int64, consume bool, out *Decision) bool {
 	if wait > 0 || !consume || n == 0 {
 		return wait == 0
 	}
+	if !a.line.waited() {
+		p.take(s, now, n)
+		a.newest = mark(now)
+		a.changed()
+		return true
+	}
 	a.charge(now, n)
-	if out != nil && len(a.line.pending) > 0 {
+	if out != nil {
 		// What is left is what is there with all that is pending taken after n.
 		p, s = a.front(now)
 		p.decideAt(s, now, reading, 0, out)
@@ -93,22 +123,52 @@ func (a *account) decide(reading, n int64, consume bool, out *Decision) bool {
 }
 
 // decideAs is decide under a policy, to which the account is brought if n is
-// taken. What is only looked at, or denied, leaves it as it is.
+// taken. What is only looked at, or denied, leaves it under the one that it has.
 func (a *account) decideAs(p *spec, reading, n int64, consume bool, out *Decision) bool {
-	same := a.under(p)
-	if same && (consume || out == nil || len(a.line.pending) == 0) {
+	if a.under(p) && (consume || out == nil || !a.line.waited()) {
 		return a.decide(reading, n, consume, out)
 	}
 	b := a.ledger.trial(a)
-	if !same {
+	switch {
+	case a.under(p):
+	case a.wasDenied() && a.denied.under(p):
+		b = a.ledger.trial(a.denied)
+	default:
 		b.carry(p, b.advance(reading))
 	}
 	ok := b.decide(reading, n, true, out)
-	if ok && consume && n > 0 {
-		a.carry(p, a.advance(reading))
+	switch {
+	case !consume || n <= 0 || n > p.capacity:
+	case !ok && !a.line.waited() && !(a.wasDenied() && a.denied.under(p)):
+		a.remember(b)
+	case ok:
+		a.become(p, reading)
 		a.decide(reading, n, true, nil)
 	}
 	return ok
+}
+
+// remember keeps what the state is under another policy.
+func (a *account) remember(b *account) {
+	if a.denied == nil {
+		a.denied = &account{logs: &logbook{scratch: true}, ledger: a.ledger}
+	}
+	a.denied.logs.clear()
+	b.copyTo(a.denied)
+}
+
+// become brings the account to another policy, as it was remembered if it was.
+func (a *account) become(p *spec, reading int64) {
+	now := a.advance(reading)
+	if !a.wasDenied() || !a.denied.under(p) {
+		a.carry(p, now)
+		return
+	}
+	a.void(now)
+	a.policy.release(a.state())
+	a.policy, a.newest, a.words = p, a.denied.newest, append(a.words[:0], a.denied.words...)
+	p.copyLogs(a.denied.state(), a.state(), false)
+	a.changed()
 }
 
 // refund gives back up to n of what was taken last.
@@ -129,7 +189,7 @@ func (a *account) refund(now, n int64) {
 		at += p.size
 	})
 	a.newest = mark(now)
-	a.line.stale()
+	a.changed()
 }
 
 // reset makes the state full, and lays out again what is pending.
@@ -138,6 +198,7 @@ func (a *account) reset(now int64) {
 	a.policy.release(a.state())
 	clear(a.words)
 	a.newest = 0
+	a.changed()
 	a.layOut(now)
 }
 
@@ -145,7 +206,7 @@ func (a *account) reset(now int64) {
 func (a *account) carry(to *spec, now int64) {
 	if a.policy.alike(to) {
 		a.policy = to
-		a.line.stale()
+		a.changed()
 		return
 	}
 	a.void(now)
@@ -154,6 +215,7 @@ func (a *account) carry(to *spec, now int64) {
 	clear(words)
 	a.policy.carry(a.state(), to, state{newest: mark(now), words: words, logs: a.logs}, now)
 	a.policy, a.newest, a.words = to, mark(now), append(a.words[:0], words...)
+	a.changed()
 	a.layOut(now)
 }
 
@@ -162,17 +224,22 @@ func (a *account) carry(to *spec, now int64) {
 func (a *account) copyTo(b *account) {
 	b.policy, b.newest, b.words = a.policy, a.newest, append(b.words[:0], a.words...)
 	a.policy.copyLogs(a.state(), b.state(), false)
-	b.line.holes = b.line.holes[:0]
-	b.line.pending = append(b.line.pending[:0], a.line.pending...)
-	for i := range b.line.pending {
-		b.line.pending[i].ticket = nil
+	b.ledger.clear(b)
+	if a.line.waited() {
+		l := b.lined()
+		l.pending = append(l.pending, a.line.pending...)
+		for i := range l.pending {
+			l.pending[i].ticket = nil
+		}
 	}
-	b.line.stale()
 }
 
 // abandon leaves those who wait for a key that is not held any more to their
 // instants.
 func (a *account) abandon() {
+	if a.line.empty() {
+		return
+	}
 	for _, e := range a.line.pending {
 		if e.ticket != nil {
 			e.ticket.pending, e.ticket.era = false, 0
@@ -205,10 +272,29 @@ type front struct {
 	logs  logbook
 }
 
-func (l *line) empty() bool { return len(l.pending) == 0 && len(l.holes) == 0 }
+// lined returns the account's line, to add to.
+func (a *account) lined() *line {
+	if a.line == nil {
+		if a.line = a.ledger.line; a.line == nil {
+			a.line = new(line)
+		}
+		a.ledger.line = nil
+	}
+	return a.line
+}
+
+func (l *line) empty() bool { return l == nil || len(l.pending) == 0 && len(l.holes) == 0 }
+
+// waited reports whether anything is pending.
+func (l *line) waited() bool { return l != nil && len(l.pending) > 0 }
 
 // after returns how many are still to come at a reading.
-func (l *line) after(reading int64) int { return len(l.pending) - l.due(reading) }
+func (l *line) after(reading int64) int {
+	if l == nil {
+		return 0
+	}
+	return len(l.pending) - l.due(reading)
+}
 
 // due returns how many, the first ones, are no longer pending.
 func (l *line) due(now int64) int {
@@ -241,11 +327,15 @@ func (l *line) detach(t *ticket) {
 }
 
 // stale says that the front is no longer what it was made of.
-func (l *line) stale() { l.front.valid = false }
+func (l *line) stale() {
+	if l != nil {
+		l.front.valid = false
+	}
+}
 
 // front returns the state in which those who come now are looked at.
 func (a *account) front(now int64) (*spec, state) {
-	if len(a.line.pending) == 0 {
+	if !a.line.waited() {
 		return a.policy, a.state()
 	}
 	p, f := a.policy.lookingAhead(), &a.line.front
@@ -258,7 +348,9 @@ func (a *account) front(now int64) (*spec, state) {
 func (a *account) makeFront(p *spec, now int64) {
 	f := &a.line.front
 	f.valid, f.since = true, mark(now)
-	f.words, f.logs = append(f.words[:0], a.words...), logbook{}
+	f.words = append(f.words[:0], a.words...)
+	f.logs.scratch = true
+	f.logs.clear()
 	s := state{newest: a.newest, words: f.words, logs: &f.logs}
 	a.policy.copyLogs(a.state(), s, true)
 	p.refresh(s, now)
@@ -278,7 +370,7 @@ func (a *account) enter(t *ticket, w way, now, n int64, wait int64) {
 		return
 	}
 	t.pending = true
-	l := &a.line
+	l := a.lined()
 	i := sort.Search(len(l.pending), func(i int) bool { return l.pending[i].at > t.at })
 	if i < len(l.pending) {
 		l.stale()
@@ -291,6 +383,9 @@ func (a *account) enter(t *ticket, w way, now, n int64, wait int64) {
 // layOut gives each that is pending the earliest instant that there is for it
 // now, in order. One that there is none for is struck.
 func (a *account) layOut(now int64) {
+	if !a.line.waited() {
+		return
+	}
 	a.line.stale()
 	pending := a.line.pending
 	a.line.pending = nil

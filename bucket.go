@@ -73,11 +73,11 @@ func (b bucket) fullFor(word uint64, now int64) time.Duration {
 // wait returns how long it takes a debt to shrink so far that n, not more than
 // a whole burst, can be taken.
 func (b bucket) wait(debt uint64, n int64) time.Duration {
-	need := debt + uint64(n)*b.interval
-	if n == 0 || need <= b.capacity {
+	most := b.capacity - uint64(n)*b.interval // that n leaves room for
+	if n == 0 || debt <= most {
 		return 0
 	}
-	return nanos(need - b.capacity)
+	return nanos(debt - most)
 }
 
 // tokens returns how many a debt leaves.

@@ -70,7 +70,7 @@ func (p *spec) alike(q *spec) bool {
 // of FirstOf's together.
 func (p *spec) use(s state, now int64) (used int64) {
 	if !p.combined() {
-		return min(p.meter.used(s, now), p.capacity)
+		return p.meter.used(s, now)
 	}
 	from := 0
 	for _, part := range p.parts {
@@ -85,8 +85,9 @@ func (p *spec) use(s state, now int64) (used int64) {
 	return used
 }
 
-// spend takes what another state has used from one that is full, as far as it
-// goes, and returns how much that was: in FirstOf from one part after the other.
+// spend takes what another state has used from one that is full, as far as each
+// leaf goes, and returns how much all who must pay did: in FirstOf one part pays
+// what those before it could not.
 func (p *spec) spend(s state, now, used int64) (spent int64) {
 	if !p.combined() {
 		spent = min(used, p.capacity)
@@ -96,12 +97,15 @@ func (p *spec) spend(s state, now, used int64) (spent int64) {
 		return spent
 	}
 	from := 0
-	for _, part := range p.parts {
+	for i, part := range p.parts {
 		t := s.part(from, from+part.size)
-		if p.algorithm == AlgorithmAll {
-			spent = max(spent, part.spend(t, now, used))
-		} else {
+		switch {
+		case p.algorithm == AlgorithmFirstOf:
 			spent += part.spend(t, now, used-spent)
+		case i == 0:
+			spent = part.spend(t, now, used)
+		default:
+			spent = min(spent, part.spend(t, now, used))
 		}
 		from += part.size
 	}

@@ -85,10 +85,10 @@ func (c *cell) open(uint64, int64, *spec) opened {
 func (c *cell) openLocked(reading int64) opened {
 	h := c.held.Load()
 	first := atomic.SwapUint64(&h.slot[0], apart)
-	if h.bucket != nil {
-		reading = h.now() // the word does not change any more
-	}
 	if first != apart {
+		if h.bucket != nil {
+			reading = h.now() // the word does not change any more
+		}
 		c.away = c.ledger.open(h.policy, &c.logs)
 		h.load(c.away, first, h.slot, reading)
 	}

@@ -146,7 +146,7 @@ func (c *clients) victim(shard *table.Shard[annex], reading int64) victim {
 		p, s := shard.Annex.state(hash, slot, reading)
 		now := s.clamp(reading)
 		v.share, v.reset = p.share(s, now), p.reset(s, now)
-		if v.seen == apart && len(shard.Annex.ledger.accounts[hash].line.pending) > 0 {
+		if v.seen == apart && shard.Annex.ledger.accounts[hash].line.waited() {
 			v.share, v.reset = 1+v.share, max(1, v.reset) // somebody waits for it
 		}
 		if !best.found || v.share < best.share || v.share == best.share && v.reset < best.reset {
@@ -161,6 +161,7 @@ func (c *clients) victim(shard *table.Shard[annex], reading int64) victim {
 func (a *annex) state(hash uint64, slot []uint64, reading int64) (*spec, state) {
 	if slot[0] == apart {
 		account := a.ledger.accounts[hash]
+		account.advance(reading)
 		return account.policy, account.state()
 	}
 	if b := a.decider.bucket; b != nil && b.debt(slot[0], reading, b.furthest()) == 0 {

@@ -113,7 +113,7 @@ func (c *clients) opened(shard *table.Shard[annex], hash uint64, slot []uint64, 
 	if slot != nil {
 		first = atomic.SwapUint64(&slot[0], apart)
 	}
-	if d.bucket != nil {
+	if d.bucket != nil && first != apart {
 		o.reading = d.now() // the word does not change any more
 	}
 	if first == apart {
@@ -165,11 +165,11 @@ func (c *clients) drop(o *opened) {
 
 // pending returns how many reservations are still to come.
 func (c *clients) pending() int {
+	pending := c.shared.pending()
 	if !c.reserved.Load() {
-		return 0
+		return pending
 	}
 	reading := c.decider.Load().now()
-	pending := c.shared.pending()
 	shards := c.states.Shards()
 	for i := range shards {
 		shard := &shards[i]

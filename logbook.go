@@ -12,7 +12,15 @@ import (
 // A logbook holds the logs of several keys, without a pointer to each. The zero
 // logbook is empty.
 type logbook struct {
-	arenas []*arena.Arena // one for each number of bytes a stamp
+	arenas  []*arena.Arena // one for each number of bytes a stamp
+	scratch bool           // it is filled and cleared many times
+}
+
+// clear empties a scratch book.
+func (b *logbook) clear() {
+	for _, a := range b.arenas {
+		a.Clear()
+	}
 }
 
 // arena returns the arena for stamps of so many bytes.
@@ -23,6 +31,9 @@ func (b *logbook) arena(bytes int) *arena.Arena {
 		}
 	}
 	a := arena.New(bytes)
+	if b.scratch {
+		a = arena.NewScratch(bytes)
+	}
 	b.arenas = append(b.arenas, a)
 	return a
 }
@@ -184,7 +195,7 @@ func (b *logbook) erase(f stampFormat, ref uint64) {
 		return
 	}
 	a := b.arena(f.bytes)
-	if a.Resize(block, 0); a.Empty() {
+	if a.Resize(block, 0); a.Empty() && !b.scratch {
 		b.arenas = slices.DeleteFunc(b.arenas, (*arena.Arena).Empty)
 	}
 }

@@ -228,7 +228,7 @@ func (c *clients) decideWord(d *decider, hash uint64, n int64, consume bool, out
 		if place, found = shard.Find(hash); found {
 			ok, moved := d.decideWord(place.Word(), n, consume, out)
 			if moved {
-				ok = c.decideAway(shard, hash, place, 0, n, consume, out)
+				ok = c.decideAway(shard, hash, place, d.now(), n, consume, out)
 			}
 			shard.Unlock()
 			return ok

@@ -40,7 +40,10 @@ type ledger struct {
 	free     *ticket
 	chunk    []ticket
 	words    []uint64 // for who needs some for a moment
+	queued   []int    // likewise: how many are pending for each leaf, and
+	full     []bool   // whether that is all that its queue has place for
 	spare    *account
+	line     *line    // a spare one
 	tried    *account // a copy that something is tried with
 	logs     logbook  // of tried
 }
@@ -54,7 +57,7 @@ func (l *ledger) issue(p *spec, era uint64) *ticket {
 	} else {
 		if len(l.chunk) == 0 {
 			// Several at a time: who never gives one back allocates seldom.
-			l.chunk = make([]ticket, 8)
+			l.chunk = make([]ticket, 16)
 			ends := make([]uint64, len(l.chunk)*p.leaves)
 			for i := range l.chunk {
 				l.chunk[i].ends = ends[i*p.leaves : i*p.leaves : (i+1)*p.leaves]
@@ -78,23 +81,33 @@ func (l *ledger) open(p *spec, logs *logbook) *account {
 	if l.spare = nil; a == nil {
 		a = new(account)
 	}
-	a.policy, a.logs, a.ledger = p, logs, l
+	a.policy, a.logs, a.ledger, a.denied = p, logs, l, nil
 	return a
 }
 
 // close takes back an account that is not needed any more.
 func (l *ledger) close(a *account) {
-	a.line.pending, a.line.holes = a.line.pending[:0], a.line.holes[:0]
-	a.line.front = front{words: a.line.front.words}
+	l.clear(a)
 	l.spare = a
+}
+
+// clear takes an account's line from it, for who needs one next.
+func (l *ledger) clear(a *account) {
+	if line := a.line; line != nil {
+		clear(line.pending)
+		line.pending, line.holes = line.pending[:0], line.holes[:0]
+		line.front.valid = false
+		l.line, a.line = line, nil
+	}
 }
 
 // trial returns a copy of an account, valid until the next.
 func (l *ledger) trial(a *account) *account {
 	if l.tried == nil {
+		l.logs.scratch = true
 		l.tried = &account{ledger: l, logs: &l.logs}
 	}
-	l.logs = logbook{}
+	l.logs.clear()
 	a.copyTo(l.tried)
 	return l.tried
 }
@@ -134,16 +147,19 @@ func (a *account) bore(h hole, wait, now int64) {
 	}
 	a.ledger.seq++
 	h.seq, h.until = a.ledger.seq, saturatingAdd(now, wait)
-	a.line.holes = append(a.line.holes, h)
+	l := a.lined()
+	l.holes = append(l.holes, h)
 }
 
 // void makes worthless all receipts up to now.
 func (a *account) void(now int64) {
 	wait := int64(a.policy.reset(a.state(), now))
-	for _, h := range a.line.holes {
-		wait = max(wait, saturatingSub(h.until, now))
+	if !a.line.empty() {
+		for _, h := range a.line.holes {
+			wait = max(wait, saturatingSub(h.until, now))
+		}
+		a.line.holes = a.line.holes[:0]
 	}
-	a.line.holes = a.line.holes[:0]
 	a.bore(hole{leaf: allLeaves}, wait, now)
 }
 
@@ -157,10 +173,8 @@ func (l *line) forget(now int64) {
 // giveBack gives back n of what was taken with a ticket, as far as it is still
 // outstanding.
 func (a *account) giveBack(t *ticket, now, n int64) {
-	for _, h := range a.line.holes {
-		if h.leaf == allLeaves && h.seq > t.seq {
-			return
-		}
+	if a.line.voided(t) {
+		return
 	}
 	s := a.state()
 	a.policy.refresh(s, now)
@@ -173,7 +187,7 @@ func (a *account) giveBack(t *ticket, now, n int64) {
 		}
 	})
 	a.newest = mark(now)
-	a.line.stale()
+	a.changed()
 }
 
 // giveBackTicks gives back to a bucket. Debt drains in the order in which it was
@@ -204,9 +218,18 @@ func (a *account) giveBackTicks(b tokenBucket, s state, number int, t *ticket, n
 	}
 }
 
+// voided reports whether a ticket is from before the account was reset, or under
+// another policy.
+func (l *line) voided(t *ticket) bool {
+	return l != nil && slices.ContainsFunc(l.holes, func(h hole) bool { return h.leaf == allLeaves && h.seq > t.seq })
+}
+
 // moved returns where a place in a bucket's line is now that was seen at some
 // time.
 func (l *line) moved(word uint64, leaf int, seq uint64) uint64 {
+	if l == nil {
+		return word
+	}
 	for _, h := range l.holes {
 		if behind := int64(word - (h.top - h.gone)); h.leaf == leaf && h.seq > seq && behind > 0 {
 			word -= min(uint64(behind), h.gone)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 )
 
@@ -70,10 +71,13 @@ func (r Reservation) look() (left time.Duration, err error) {
 	o := r.keeper.open(r.hash, 0, nil)
 	defer o.close()
 	at := r.at
-	if r.ticket.turn == r.turn {
-		at, err = r.ticket.at, r.ticket.err
+	if t := r.ticket; t.turn == r.turn {
+		if !t.pending {
+			return 0, t.err
+		}
+		at = t.at
 	}
-	return time.Duration(saturatingSub(at, o.reading)), err
+	return time.Duration(saturatingSub(at, o.reading)), nil
 }
 
 // Cancel takes it back before its instant, as if it had never been. After that it
@@ -113,10 +117,11 @@ func (r Reservation) Settle(actual int) {
 		o.charge(now, -less)
 	case less > 0 && t.pending && less == r.n:
 		o.line.strike(o.line.find(t))
+		t.pending = false
 	case less > 0 && t.pending:
 		o.line.pending[o.line.find(t)].n -= less
-		o.line.stale()
-	case less > 0 && t.era == o.decider.era:
+		o.changed()
+	case less > 0 && t.era == o.decider.era && o.policy.alike(o.decider.policy):
 		o.giveBack(t, now, less)
 	}
 	o.line.detach(t)
@@ -143,7 +148,7 @@ func (o *opened) reserve(n int64, most time.Duration) (*ticket, error) {
 	full := []bool(nil)
 	wait := front.waitWithout(full, 0, s, now, n)
 	if wait > 0 && p.queues {
-		full = o.line.fullQueues(p)
+		full = o.fullQueues(front, s)
 		wait = front.waitWithout(full, 0, s, now, n)
 	}
 	behind := time.Duration(saturatingSub(now, o.reading))
@@ -162,20 +167,24 @@ func (o *opened) reserve(n int64, most time.Duration) (*ticket, error) {
 	return t, nil
 }
 
-// fullQueues says of each leaf whether it is a LeakyBucket that has as many
+// fullQueues says of each leaf whether it is a LeakyBucket for which as many are
 // pending as may be.
-func (l *line) fullQueues(p *spec) []bool {
-	waiting := make([]int, p.leaves)
-	for _, e := range l.pending {
-		p.eachPayer(e.way, state{words: make([]uint64, p.size)}, func(number int, _ *spec, _ state) { waiting[number]++ })
+func (a *account) fullQueues(p *spec, s state) []bool {
+	l := a.ledger
+	l.queued = slices.Grow(l.queued[:0], p.leaves)[:p.leaves]
+	l.full = slices.Grow(l.full[:0], p.leaves)[:p.leaves]
+	clear(l.queued)
+	if a.line != nil {
+		for _, e := range a.line.pending {
+			p.eachPayer(e.way, s, func(number int, _ *spec, _ state) { l.queued[number]++ })
+		}
 	}
-	full := make([]bool, p.leaves)
 	number := 0
-	p.eachLeaf(state{words: make([]uint64, p.size)}, func(p *spec, _ state) {
-		full[number] = p.queues && waiting[number] >= p.queue
+	p.eachLeaf(s, func(p *spec, _ state) {
+		l.full[number] = p.queues && l.queued[number] >= p.queue
 		number++
 	})
-	return full
+	return l.full
 }
 
 // reserve is what Reserve and Wait come to.

@@ -30,6 +30,7 @@ type Arena struct {
 	unit   int
 	slabs  []slab // by class
 	blocks int    // in use
+	keeps  bool   // the memory of blocks that are no longer in use
 }
 
 // A slab holds the blocks of one class.
@@ -42,6 +43,18 @@ type slab struct {
 
 // New returns an empty arena of units of so many bytes.
 func New(unit int) *Arena { return &Arena{unit: unit} }
+
+// NewScratch returns an arena that keeps its memory, for who clears it and fills
+// it again many times.
+func NewScratch(unit int) *Arena { return &Arena{unit: unit, keeps: true} }
+
+// Clear empties a scratch arena.
+func (a *Arena) Clear() {
+	for i := range a.slabs {
+		a.slabs[i].count, a.slabs[i].free = 0, a.slabs[i].free[:0]
+	}
+	a.blocks = 0
+}
 
 // Unit returns the bytes of a unit.
 func (a *Arena) Unit() int { return a.unit }
@@ -102,8 +115,9 @@ func (a *Arena) alloc(class int) Ref {
 	switch size := a.size(class); {
 	case size >= largeBytes && number == len(s.large):
 		s.large = append(s.large, make([]byte, size))
-	case size >= largeBytes:
+	case size >= largeBytes && s.large[number] == nil:
 		s.large[number] = make([]byte, size)
+	case size >= largeBytes:
 	case s.count*size > len(s.bytes):
 		// A sixteenth more at a time: to copy is cheap, and slack is not.
 		s.bytes = grown(s.bytes, (s.count+s.count/16)*size)
@@ -114,13 +128,17 @@ func (a *Arena) alloc(class int) Ref {
 func (a *Arena) release(r Ref) {
 	s := &a.slabs[r.class()]
 	s.free = append(s.free, uint32(r.number()))
+	a.blocks--
+	if a.keeps {
+		return
+	}
 	if s.large != nil {
 		s.large[r.number()] = nil
 	}
 	if len(s.free) == s.count {
 		*s = slab{}
 	}
-	if a.blocks--; a.blocks == 0 {
+	if a.blocks == 0 {
 		a.slabs = nil
 	}
 }

@@ -18,8 +18,7 @@ type Shard[A any] struct {
 	used   int          // places that are not empty: live and dead
 	most   int          // places that may be used
 	number int32
-	epoch  uint32 // of the array
-	width  int    // words of an entry; with an A of nine words a shard is two cache lines
+	width  int32 // words of an entry; with an A of ten words a shard is two cache lines
 }
 
 // An array is at most 9/10 full, which put sees to, and the next is larger by
@@ -57,16 +56,17 @@ func (s *Shard[A]) placesFor(keys int) int {
 // newArray returns an array of at least that many places: as many as fit into
 // what the allocator gives for them.
 func (s *Shard[A]) newArray(places int) *array {
-	line := int(lineOf(s.width)) // whole lines only
-	entries := slices.Grow([]uint64(nil), (places+line)&^line*s.width)
-	places = cap(entries) / s.width &^ line
+	width := int(s.width)
+	line := int(lineOf(width)) // whole lines only
+	entries := slices.Grow([]uint64(nil), (places+line)&^line*width)
+	places = cap(entries) / width &^ line
 	return &array{
-		entries: entries[:places*s.width],
+		entries: entries[:places*width],
 		places:  uint32(places),
-		epoch:   s.epoch,
-		width:   uint16(s.width),
+		epoch:   s.array().Load().epoch,
+		width:   uint16(width),
 		skip:    64 - s.table.shift,
-		line:    lineOf(s.width),
+		line:    lineOf(width),
 	}
 }
 
@@ -217,8 +217,9 @@ func (s *Shard[A]) rebuild(places int, drop func(hash uint64, words []uint64) bo
 func (s *Shard[A]) Convert(words int, epoch uint32, convert func(hash uint64, from, to []uint64)) {
 	old := s.array().Load()
 	from, to := make([]uint64, s.width-1), make([]uint64, words)
-	s.width, s.epoch = entryWidth(words), epoch
+	s.width = int32(entryWidth(words))
 	a := s.newArray(s.placesFor(s.Len()))
+	a.epoch = epoch
 	for at := range old.keysFrom(0) {
 		slot := old.slot(at)
 		copy(from[1:], slot[1:])

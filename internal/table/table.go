@@ -44,7 +44,7 @@ func New[A any](shards, words, most int) *Table[A] {
 	none := new(array)
 	for i := range t.shards {
 		t.arrays[i].Store(none)
-		t.shards[i].table, t.shards[i].number, t.shards[i].width = t, int32(i), entryWidth(words)
+		t.shards[i].table, t.shards[i].number, t.shards[i].width = t, int32(i), int32(entryWidth(words))
 	}
 	return t
 }
