@@ -23,11 +23,21 @@
 // [Decision]: what remains, when to try again, when it is full. Peek says what
 // Take would. Nothing is consumed by a denial.
 //
+// # Waiting, settling, changing
+//
+// Wait sleeps until its turn. Reserve takes the turn and leaves the sleeping to
+// the caller. Both are served in order. A [Reservation] is a receipt: Cancel
+// gives it back before its instant, and Settle corrects an estimate when the
+// cost is known. Charge and Refund do the same without a receipt. SetPolicy
+// replaces a policy while the limiter is in use, and carries what was used;
+// [PerClient.TakeAs] decides by a policy of the caller's.
+//
 // # What holds
 //
 // In any span of time d, whatever the traffic, the goroutines and the clock,
-// no more is admitted than [Policy.MaxWithin] of d, but for what Reset,
-// [WithShadow] and [EvictFullest] let through by their nature. After a denial
+// no more is admitted than [Policy.MaxWithin] of d, but for what Charge, Refund,
+// Reset, SetPolicy, [WithShadow] and [EvictFullest] let through by their nature.
+// After a denial
 // with RetryAfter r the same request fails at r - 1 ns and succeeds at r, if
 // nothing else was taken meanwhile and the client is not one that
 // [WithMaxClients] has no place for. A clock that steps back adds nothing,

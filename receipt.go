@@ -9,13 +9,15 @@ type ticket struct {
 	at      int64  // the instant
 	n       int64
 	pending bool // the instant is still to come, or was not noticed yet
+	settled bool // before the instant
 	way     way
-	ends    []uint64 // of each bucket, the word that taking n made
+	ends    []uint64 // of each bucket, the word that taking n made; one if that will do
 	seq     uint64   // of the ledger, when n was taken
 	era     uint64   // of the decider
 	err     error    // why it was struck
 	wake    func()   // whoever sleeps until the instant
 	next    *ticket  // free ones
+	one     [1]uint64
 }
 
 // strike says that the instant will not come.
@@ -39,6 +41,7 @@ type ledger struct {
 	issued   bool                // a ticket, ever
 	free     *ticket
 	chunk    []ticket
+	chunks   int      // tickets in the last one
 	words    []uint64 // for who needs some for a moment
 	queued   []int    // likewise: how many are pending for each leaf, and
 	full     []bool   // whether that is all that its queue has place for
@@ -48,8 +51,8 @@ type ledger struct {
 	logs     logbook  // of tried
 }
 
-// issue returns a ticket for a policy.
-func (l *ledger) issue(p *spec, era uint64) *ticket {
+// issue returns a ticket.
+func (l *ledger) issue(era uint64) *ticket {
 	l.issued = true
 	t := l.free
 	if t != nil {
@@ -57,13 +60,11 @@ func (l *ledger) issue(p *spec, era uint64) *ticket {
 	} else {
 		if len(l.chunk) == 0 {
 			// Several at a time: who never gives one back allocates seldom.
-			l.chunk = make([]ticket, 16)
-			ends := make([]uint64, len(l.chunk)*p.leaves)
-			for i := range l.chunk {
-				l.chunk[i].ends = ends[i*p.leaves : i*p.leaves : (i+1)*p.leaves]
-			}
+			l.chunks = min(2*l.chunks+4, 64)
+			l.chunk = make([]ticket, l.chunks)
 		}
 		t, l.chunk = &l.chunk[0], l.chunk[1:]
+		t.ends = t.one[:]
 	}
 	t.era = era
 	return t
@@ -114,7 +115,11 @@ func (l *ledger) trial(a *account) *account {
 
 // record notes on a ticket what was just taken in a way.
 func (a *account) record(t *ticket, w way) {
-	if t == nil {
+	switch {
+	case t == nil:
+		return
+	case t.settled:
+		a.ledger.redeem(t)
 		return
 	}
 	t.pending, t.way, t.seq = false, w, a.ledger.seq

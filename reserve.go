@@ -72,7 +72,7 @@ func (r Reservation) look() (left time.Duration, err error) {
 	defer o.close()
 	at := r.at
 	if t := r.ticket; t.turn == r.turn {
-		if !t.pending {
+		if !t.pending && t.era != 0 {
 			return 0, t.err
 		}
 		at = t.at
@@ -124,12 +124,15 @@ func (r Reservation) Settle(actual int) {
 	case less > 0 && t.era == o.decider.era && o.policy.alike(o.decider.policy):
 		o.giveBack(t, now, less)
 	}
-	o.line.detach(t)
-	o.ledger.redeem(t)
+	if t.settled = t.pending; !t.settled {
+		o.ledger.redeem(t)
+	}
 }
 
-// stands reports whether the ticket is still the receipt's.
-func (r Reservation) stands() bool { return r.ticket.turn == r.turn && r.ticket.err == nil }
+// stands reports whether the receipt is still good for anything.
+func (r Reservation) stands() bool {
+	return r.ticket.turn == r.turn && r.ticket.err == nil && !r.ticket.settled
+}
 
 // reserve makes a reservation of n that is not further off than most.
 func (o *opened) reserve(n int64, most time.Duration) (*ticket, error) {
@@ -158,7 +161,7 @@ func (o *opened) reserve(n int64, most time.Duration) (*ticket, error) {
 	case wait > maxSpan, now > math.MaxInt64-int64(wait), later(wait, int64(behind)) > max(0, most):
 		return nil, ErrTooLong
 	}
-	t := o.ledger.issue(p, o.decider.era)
+	t := o.ledger.issue(o.decider.era)
 	if n == 0 {
 		t.at = o.reading
 		return t, nil
@@ -200,7 +203,7 @@ func (c *core) reserve(k keeper, hash uint64, n int, most time.Duration) Reserva
 		r.keeper, r.hash, r.ticket, r.turn, r.at = o.keeper, hash, t, t.turn, t.at
 	case c.shadow:
 		// A receipt that stands for nothing: it is spent.
-		t = o.ledger.issue(o.decider.policy, o.decider.era)
+		t = o.ledger.issue(o.decider.era)
 		r = Reservation{keeper: o.keeper, hash: hash, ticket: t, turn: t.turn, at: o.reading}
 		o.ledger.redeem(t)
 	}

@@ -43,6 +43,7 @@ func run(b *testing.B, c cases.Case) {
 						l.Close()
 						l = c.Start(by)
 					}
+					b.ReportAllocs()
 					r := measure.Ask(l, c.Sources(mode.workers, uint64(b.N)), measure.Budget{Ops: b.N})
 					// Without what it took to make the keys.
 					b.ReportMetric(r.NsPerOp, "ns/op")

@@ -23,6 +23,11 @@ func TestShareThatIsAllowed(t *testing.T) {
 		{Uniform("uniform", n), 1},
 		{Insert(n), 1},
 		{Flood(n), 0.1},
+		{Wait(), 1},
+		{Reserve(), 1},
+		{ReservePending(), 1},
+		{TakeAs(), 1},
+		{TakeAsMany(n), 1},
 	} {
 		for _, by := range test.c.Contenders {
 			if by.Module == "" { // a floor decides nothing

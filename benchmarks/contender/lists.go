@@ -18,6 +18,20 @@ func Keyed() []Contender {
 	return []Contender{WeirClients, GoLimiter, Throttled, Ulule, Httprate, MutexMap, SyncMap}
 }
 
+// Waiting are those that can wait until they are allowed.
+func Waiting() []Contender {
+	return []Contender{FloorSingle, WeirWait, WeirAllow, XTimeWait, Uber}
+}
+
+// Reserving are those that can be reserved from.
+func Reserving() []Contender {
+	return []Contender{FloorSingle, WeirCancel, WeirSettle, XTimeCancel}
+}
+
+// WithPlans are a PerClient whose clients have policies of their own, and one
+// whose clients have not.
+func WithPlans() []Contender { return []Contender{WeirTakeAs, WeirPlans, WeirTake} }
+
 // ThatDeny returns those that can say no.
 func ThatDeny(contenders []Contender) (deny []Contender) {
 	for _, c := range contenders {

@@ -4,6 +4,7 @@ package measure
 import (
 	"sync"
 	"sync/atomic"
+	"testing"
 	"time"
 
 	"github.com/goweir/weir/benchmarks/contender"
@@ -88,6 +89,13 @@ func (w *worker) run(l contender.Limiter, ops int, endless bool, done *atomic.Bo
 			return
 		}
 	}
+}
+
+// Allocs returns how many allocations l makes for one decision of this traffic.
+func Allocs(l contender.Limiter, source traffic.Source) float64 {
+	keys := make([]string, chunk)
+	source.Fill(keys)
+	return testing.AllocsPerRun(10, func() { l.Ask(keys) }) / chunk
 }
 
 // Fill makes l hold the clients from first to last - 1, as each of them would:

@@ -34,6 +34,22 @@ func TestAskByTime(t *testing.T) {
 	require.InDelta(t, 0.5, r.Allowed, 0.01)
 }
 
+func TestAllocs(t *testing.T) {
+	var kept *int
+	for each, l := range map[float64]contender.Limiter{
+		0: {Ask: func(keys []string) int { return len(keys) }},
+		2: {Ask: func(keys []string) int {
+			for range 2 * len(keys) {
+				kept = new(int)
+			}
+			return len(keys)
+		}},
+	} {
+		require.Equal(t, each, Allocs(l, traffic.Hot()))
+	}
+	require.NotNil(t, kept)
+}
+
 func TestFillAsksForEachClient(t *testing.T) {
 	asked := map[string]int{}
 	l := contender.Limiter{Ask: func(keys []string) int {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/goweir/weir/benchmarks/contender"
@@ -37,7 +38,8 @@ func (r Results) contenders(p *page) {
 	p.heading("Contenders")
 	p.line("| name | module | used as |\n|---|---|---|")
 	seen := map[string]bool{}
-	list := append(append(contender.Singles(), contender.Hot()...), contender.FloorTable, contender.WeirLogs)
+	list := slices.Concat(contender.Singles(), contender.Hot(), []contender.Contender{contender.FloorTable, contender.WeirLogs},
+		contender.Waiting(), contender.Reserving(), contender.WithPlans())
 	for _, c := range list {
 		if seen[c.How] {
 			continue

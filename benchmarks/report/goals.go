@@ -60,7 +60,7 @@ func (r Results) goals() []goal {
 	allowed, denied := r.speed("limiter-allowed"), r.speed("limiter-denied")
 	hot, hotDenied := r.speed("hot-allowed"), r.speed("hot-denied")
 	uniform, zipf := r.speed("uniform-1m"), r.speed("zipf")
-	insert := r.speed("insert")
+	insert, wait := r.speed("insert"), r.speed("wait")
 	goals := []goal{
 		atMost(1.3, "", "one limiter, Allow / (clock reading + CAS)", serial(allowed, "weir", "floor")),
 		atLeast(2.2, "", "x/time/rate Allow / weir Allow", serial(allowed, "x/time/rate", "weir")),
@@ -76,6 +76,9 @@ func (r Results) goals() []goal {
 		atLeast(1.5, "", "the best peer / weir, the same", serial(uniform, uniform.bestPeer(), "weir")),
 		atMost(1.3, "", "Zipf 1.1 over a million / the floor", serial(zipf, "weir", "floor")),
 		atMost(0.35, "", "insert a new key / the best peer", serial(insert, "weir", insert.bestPeer())),
+		atMost(1.2, "", "Wait that need not sleep / Allow", serial(wait, "weir", "weir, Allow")),
+		atMost(0, "", "allocations of Wait, Reserve, Cancel, Settle or TakeAs, the most of these",
+			r.mostAllocs("wait", "reserve", "reserve-pending", "takeas", "takeas-1m")),
 	}
 	goals = append(goals, r.memoryGoals()...)
 	return append(goals, r.latencyGoals()...)
@@ -118,6 +121,8 @@ func (r Results) latencyGoals() (goals []goal) {
 		{sweeping, "p99.99 of Allow while 5 million are swept"},
 		{doubling, "p99.99 of Allow while the table doubles"},
 		{inserting, "p99.99 of the Allow that make it double"},
+		{reloading, "p99.99 of Allow while a million get another limit"},
+		{switching, "p99.99 of Allow while a million get another algorithm"},
 	} {
 		measured := math.NaN()
 		if l := r.latency("weir", g.when); l != nil {

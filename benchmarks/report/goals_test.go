@@ -19,6 +19,11 @@ func TestGoals(t *testing.T) {
 			{By: "slow", Serial: []float64{200}},
 			{By: "quick", Serial: []float64{100}},
 		}},
+		{Name: "wait", Rows: []SpeedRow{
+			{By: "weir", Serial: []float64{44}, Allocs: []float64{0}},
+			{By: "weir, Allow", Serial: []float64{40}, Allocs: []float64{0.5}},
+			{By: "slow", Serial: []float64{200}, Allocs: []float64{3}},
+		}},
 		{Name: "hot-denied", Rows: []SpeedRow{{By: "weir", Serial: []float64{30}, Parallel: []float64{20}}}},
 	}}
 	r.Latency = []Latency{
@@ -44,6 +49,13 @@ func TestGoals(t *testing.T) {
 	swept := byName["p99.99 of Allow while 5 million are swept"]
 	require.Equal(t, "at most 300 µs", swept.targetText())
 	require.Equal(t, "yes", swept.metText())
+
+	wait := byName["Wait that need not sleep / Allow"]
+	require.Equal(t, 1.1, wait.measured)
+	require.Equal(t, "yes", wait.metText())
+	require.Equal(t, 0.5, r.mostAllocs("wait"))
+	require.True(t, math.IsNaN(r.mostAllocs("wait", "hot-denied")), "not all were counted")
+	require.True(t, math.IsNaN(r.mostAllocs("wait", "reserve")), "not all were measured")
 
 	zipf := byName["Zipf 1.1 over a million / the floor"]
 	require.True(t, math.IsNaN(zipf.measured))

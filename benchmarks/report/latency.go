@@ -17,6 +17,8 @@ const (
 	sweeping  = "a sweep"
 	doubling  = "the table doubles"
 	inserting = "the new clients themselves"
+	reloading = "SetPolicy with another limit"
+	switching = "SetPolicy with another algorithm"
 )
 
 // observe times every single decision until it is told to stop or has seen so

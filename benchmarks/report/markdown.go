@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"time"
 )
@@ -62,10 +63,19 @@ func (r Results) goalTable(p *page) {
 func (s Speed) table(p *page) {
 	p.heading(s.Title)
 	p.line("%s\n", s.About)
-	p.header("", "one core, ns", "/ weir", "two cores, ns", "/ weir", "speed-up")
+	header := []string{"", "one core, ns", "/ weir", "two cores, ns", "/ weir", "speed-up"}
+	counted := slices.ContainsFunc(s.Rows, func(row SpeedRow) bool { return len(row.Allocs) > 0 })
+	if counted {
+		header = append(header, "allocations")
+	}
+	p.header(header...)
 	for _, row := range s.Rows {
-		p.row(row.By, nanos(median(row.Serial)), times(serial(&s, row.By, "weir")),
-			nanos(median(row.Parallel)), times(parallel(&s, row.By, "weir")), times(speedUp(&s, row.By)))
+		cells := []string{row.By, nanos(median(row.Serial)), times(serial(&s, row.By, "weir")),
+			nanos(median(row.Parallel)), times(parallel(&s, row.By, "weir")), times(speedUp(&s, row.By))}
+		if counted {
+			cells = append(cells, fmt.Sprintf("%.3g", median(row.Allocs)))
+		}
+		p.row(cells...)
 	}
 	p.chart(s.Name, s.Title)
 }

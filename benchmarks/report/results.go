@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"math"
 	"os"
 	"slices"
 	"time"
@@ -17,6 +18,7 @@ type Results struct {
 	Memory   []Memory
 	Latency  []Latency
 	Swept    []time.Duration // what the sweeps took
+	Reloaded []Reload
 	Admitted []Admitted
 }
 
@@ -33,6 +35,7 @@ type SpeedRow struct {
 	By               string
 	Floor            bool
 	Serial, Parallel []float64
+	Allocs           []float64 // an operation; none where new clients come
 }
 
 // Memory is what a client takes, and what a garbage collection does then.
@@ -51,6 +54,12 @@ type Latency struct {
 	P50, P99, P9999 []time.Duration // a figure a round
 	Max             time.Duration
 	Count           uint64
+}
+
+// A Reload is what replacing a policy took.
+type Reload struct {
+	What string
+	Took []time.Duration // a figure a round
 }
 
 // Admitted is how many were let through, and how many the limit is.
@@ -94,6 +103,27 @@ func (r Results) latency(by, when string) *Latency {
 		return nil
 	}
 	return &r.Latency[i]
+}
+
+// mostAllocs returns the most that weir allocates for one operation in these
+// cases, and NaN unless all of them were measured.
+func (r Results) mostAllocs(cases ...string) (most float64) {
+	for _, name := range cases {
+		s := r.speed(name)
+		if s == nil {
+			return math.NaN()
+		}
+		for _, row := range s.Rows {
+			if !isWeir(row.By) {
+				continue
+			}
+			if len(row.Allocs) == 0 {
+				return math.NaN()
+			}
+			most = max(most, slices.Max(row.Allocs))
+		}
+	}
+	return most
 }
 
 func (r Results) memory(by string) *Memory {

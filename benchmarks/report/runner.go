@@ -41,6 +41,7 @@ func (r *runner) all() Results {
 	add("memory", r.memory)
 	add("sweep", r.sweep)
 	add("doubling", r.doubling)
+	add("setpolicy", r.reload)
 	add("admitted", r.admitted)
 
 	begin := time.Now()
@@ -65,6 +66,11 @@ func (r *runner) cases() []cases.Case {
 		cases.Uniform("uniform-10m", r.tens),
 		cases.Insert(r.growing),
 		cases.Flood(r.growing),
+		cases.Wait(),
+		cases.Reserve(),
+		cases.ReservePending(),
+		cases.TakeAs(),
+		cases.TakeAsMany(r.million),
 	}
 }
 

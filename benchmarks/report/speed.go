@@ -43,10 +43,24 @@ func (r *runner) speed(c cases.Case) Speed {
 	}
 	if c.New > 0 {
 		rounds()
-	} else {
-		r.without(rounds)
+		return speed
+	}
+	r.without(rounds)
+	for i, by := range c.Contenders {
+		r.progress.step("allocations of " + by.Name)
+		speed.Rows[i].Allocs = []float64{r.allocs(c, by, held)}
 	}
 	return speed
+}
+
+// allocs returns how many allocations a contender makes for one operation.
+func (r *runner) allocs(c cases.Case, by contender.Contender, held map[string]contender.Limiter) float64 {
+	l, ok := held[by.Name]
+	if !ok {
+		l = c.Start(by)
+		defer l.Close()
+	}
+	return measure.Allocs(l, c.Sources(1, 1)[0])
 }
 
 // hold builds the limiters that are measured again and again.

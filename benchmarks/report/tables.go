@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/goweir/weir/benchmarks/cases"
 )
@@ -38,15 +39,18 @@ func (r Results) latencyTable(p *page) {
 		return
 	}
 	p.heading("Latency of single decisions")
-	p.line("Every decision is timed from one core, which adds a clock reading to each, while the other core sweeps or")
-	p.line("brings new clients; buckets are 1.6 %% wide. Percentiles are medians of the rounds, the worst is of all rounds:")
-	p.line("the operating system's interruptions are in it.\n")
+	p.line("Every decision is timed from one core, which adds a clock reading to each, while the other core sweeps, brings")
+	p.line("new clients or replaces the policy of a million; buckets are 1.6 %% wide. Percentiles are medians of the rounds,")
+	p.line("the worst is of all rounds: the operating system's interruptions are in it.\n")
 	p.header("", "beside", "p50", "p99", "p99.99", "worst", "decisions")
 	for _, l := range r.Latency {
 		p.row(l.By, l.When, short(median(l.P50)), short(median(l.P99)), short(median(l.P9999)), short(l.Max), fmt.Sprint(l.Count))
 	}
 	if len(r.Swept) > 0 {
 		p.line("\nA sweep took %s.", short(median(r.Swept)))
+	}
+	for _, reload := range r.Reloaded {
+		p.line("\nThe call of %s took %s, the longest %s.", reload.What, short(median(reload.Took)), short(slices.Max(reload.Took)))
 	}
 	p.chart("latency", "The slowest decisions")
 }

@@ -1,0 +1,380 @@
+package weir_test
+
+import (
+	"fmt"
+	"math"
+	"runtime"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/goweir/weir"
+	"github.com/stretchr/testify/require"
+)
+
+// Plans that a client is moved between.
+var (
+	lawFree       = weir.TokenBucket(weir.PerHour(10)).Named("free")
+	lawPro        = weir.TokenBucket(weir.PerHour(60)).Named("pro")
+	lawEnterprise = weir.All(weir.TokenBucket(weir.PerMinute(50)), weir.SlidingWindow(weir.PerHour(100))).Named("enterprise")
+)
+
+func TestTakeAsMovesAClientBetweenPlans(t *testing.T) {
+	clock := weir.NewManualClock()
+	clients := newClients[string](t, lawFree, clock)
+	require.Equal(t, weir.Decision{Allowed: true, Remaining: 50, Policy: "pro", Limit: 60, ResetAfter: 10 * time.Minute},
+		clients.TakeAs("alice", 10, lawPro))
+	require.Zero(t, clients.Tokens("alice"), "10 are all that is free")
+	require.False(t, clients.Allow("alice"))
+	require.True(t, clients.AllowAs("alice", lawPro))
+	require.Equal(t, 49, clients.TakeAs("alice", 0, lawPro).Remaining)
+	require.Equal(t, 10, clients.Tokens("bob"))
+	require.True(t, clients.TakeAs("alice", 49, lawPro).Allowed)
+	d := clients.TakeAs("alice", 1, lawPro)
+	require.Equal(t, weir.Decision{Remaining: 0, RetryAfter: time.Minute, Policy: "pro", Limit: 60, ResetAfter: time.Hour}, d)
+	require.False(t, clients.AllowAs("alice", lawPro))
+
+	clock.Advance(30 * time.Minute) // 30 of 60 used
+	require.Zero(t, clients.Tokens("alice"))
+	require.Equal(t, 6*time.Minute, clients.Take("alice", 1).RetryAfter, "no longer than a key that starts empty")
+	require.Equal(t, 30, clients.TakeAs("alice", 0, lawPro).Remaining, "who was only denied is carried nowhere")
+	require.Equal(t, 19, clients.TakeAs("alice", 1, lawEnterprise).Remaining, "30 of 50 used, and one more")
+}
+
+// The oracle's law, key by key, over plans that come and go in any order.
+func TestTakeAsCarriesByTheLaw(t *testing.T) {
+	for seed := range uint64(800) {
+		c := randomly(seed + 1<<20)
+		policy := choosePolicy(c, 1)
+		if !slices.ContainsFunc(newPlainPolicy(policy).leaves(), func(p *plainPolicy) bool { _, constant := p.state.(plainSame); return !constant }) {
+			continue // no plain verb looks for the key's state
+		}
+		plans := []weir.Policy{policy, policy.Named("renamed"), choosePolicy(c, 2), choosePolicy(c, 2), choosePolicy(c, 1)}
+		clock := &setClock{}
+		clients := lawClients(t, seed, policy, clock)
+		keys := make([]lawKey, 3)
+		for i := range keys {
+			keys[i] = lawKey{plainKey: newPlainKey(policy), under: policy}
+		}
+		var last weir.Decision
+		var history []string
+		var allowed, denied uint64
+		for range 50 {
+			if c.oneIn(3) {
+				clock.now = chooseReading(c, clock.now, last, keys[0].policy.leaves(), false)
+			}
+			i, n, plan, as := int(c(3)), chooseN(c, last, keys[0].policy.leaves()), policy, !c.oneIn(3)
+			if as {
+				plan = plans[c(int64(len(plans)))]
+			}
+			carried := keys[i].carried(clock.now, plan)
+			want, after := carried.take(clock.now, n)
+			history = append(history, fmt.Sprintf("at %d key %d takes %d as %v: %+v", clock.now, i, n, plan, want))
+			switch {
+			case as:
+				lawRequire(t, want, clients.TakeAs(i, n, plan), seed, history)
+			case c.oneIn(2):
+				lawRequire(t, want, clients.Peek(i, n), seed, history)
+				fallthrough
+			default:
+				lawRequire(t, want, clients.Take(i, n), seed, history)
+			}
+			switch {
+			case n > 0 && want.Allowed:
+				keys[i] = lawKey{plainKey: after, under: plan}
+				allowed++
+			case n > 0:
+				denied++
+				if !keys[i].under.Equal(plan) && want.RetryAfter < weir.Never {
+					keys[i].denied = &carried
+				}
+			}
+			last = want
+		}
+		require.Equal(t, allowed, clients.Stats().Allowed)
+		require.Equal(t, denied, clients.Stats().Denied)
+	}
+}
+
+func TestTakeAsUnderThousandsOfPolicies(t *testing.T) {
+	const keys = 4000
+	clock := weir.NewManualClock()
+	clients := newClients[int](t, lawFree, clock)
+	plan := func(key int) weir.Policy { // made anew for each call
+		if key%2 == 0 {
+			return weir.TokenBucket(weir.PerHour(1 + key/100).WithBurst(1 + key%37))
+		}
+		return weir.All(weir.TokenBucket(weir.PerHour(40+key)), weir.SlidingWindow(weir.PerDay(1+key%37)))
+	}
+	for range 3 {
+		for key := range keys {
+			if got := drain(func() bool { return clients.AllowAs(key, plan(key)) }); got != 1+key%37 {
+				require.Equal(t, 1+key%37, got, "key %d", key)
+			}
+			d := clients.TakeAs(key, 1, plan(key))
+			require.False(t, d.Allowed)
+			require.LessOrEqual(t, d.RetryAfter, 24*time.Hour)
+		}
+		require.Equal(t, keys, clients.Len())
+		clock.Advance(10 * 24 * time.Hour)
+	}
+	clients.Sweep()
+	require.Zero(t, clients.Len())
+	require.EqualValues(t, keys, clients.Stats().Evicted)
+}
+
+// A policy that is equal to the key's is the key's, though it was made for the call, and is not kept.
+func TestTakeAsWithAPolicyMadeForTheCall(t *testing.T) {
+	clock := weir.NewManualClock()
+	clients := newClients[string](t, lawFree, clock)
+	single := weir.New(lawPro, weir.WithClock(clock))
+	made := func() weir.Policy { return weir.TokenBucket(weir.PerHour(60)).Named("pro") }
+	for range 1000 {
+		clock.Advance(7 * time.Second)
+		require.Equal(t, single.Take(1), clients.TakeAs("alice", 1, made()))
+	}
+	base := heapBytes()
+	for range 100_000 {
+		clients.AllowAs("alice", made())
+	}
+	require.Less(t, heapBytes()-base, 1<<20)
+	runtime.KeepAlive(clients)
+}
+
+func TestPlainVerbsOnAKeyUnderItsOwnPolicy(t *testing.T) {
+	clock := weir.NewManualClock()
+	clients := newClients[string](t, lawFree, clock)
+	used := func() int { return 60 - clients.TakeAs("alice", 0, lawPro).Remaining }
+	require.True(t, clients.TakeAs("alice", 5, lawPro).Allowed)
+
+	require.Equal(t, 5, clients.Tokens("alice"))
+	require.Equal(t, 2, clients.Peek("alice", 3).Remaining)
+	require.Equal(t, "free", clients.Peek("alice", 3).Policy)
+	require.Equal(t, 5, used(), "asking changes nothing")
+	require.True(t, clients.AllowN("alice", 3))
+	require.Equal(t, 8, used())
+	clients.Charge("alice", 2)
+	require.Equal(t, 10, used())
+	require.False(t, clients.Allow("alice"))
+	clients.Refund("alice", 4)
+	require.Equal(t, 6, used())
+	require.True(t, clients.TakeAs("alice", 4, lawPro).Allowed)
+	clients.Refund("alice", 100)
+	require.Zero(t, used())
+	require.True(t, clients.TakeAs("alice", 60, lawPro).Allowed)
+	clients.Reset("alice")
+	require.Zero(t, used())
+	require.Equal(t, 10, clients.Tokens("alice"))
+	require.Zero(t, clients.Len())
+
+	require.True(t, clients.TakeAs("alice", 60, lawPro).Allowed)
+	for range 60 { // a token of pro comes back in a minute, one of free in six
+		clients.Peek("alice", 1)
+		require.False(t, clients.AllowAs("alice", lawPro))
+		clock.Advance(time.Minute)
+		require.False(t, clients.TakeAs("alice", 2, lawPro).Allowed)
+		require.True(t, clients.AllowAs("alice", lawPro))
+	}
+}
+
+func TestTakeAsBehindReservations(t *testing.T) {
+	clock := weir.NewManualClock()
+	clients := newClients[string](t, weir.TokenBucket(weir.PerSecond(1).WithBurst(10)), clock)
+	require.True(t, clients.AllowN("alice", 10))
+	reserved := clients.Reserve("alice", 4)
+	require.Equal(t, 4*time.Second, reserved.Delay())
+	fast := weir.TokenBucket(weir.PerSecond(2).WithBurst(10))
+	d := clients.TakeAs("alice", 1, fast)
+	require.False(t, d.Allowed)
+	require.Equal(t, 2500*time.Millisecond, d.RetryAfter, "behind the 4 at 2 s")
+	require.Equal(t, 4*time.Second, reserved.Delay(), "denied: nothing is laid out again")
+	clock.Advance(9 * time.Second)
+	require.Zero(t, reserved.Delay())
+	require.Equal(t, 5, clients.Tokens("alice"))
+}
+
+// Between its making and its settling the key was under a policy with another kind of state.
+func TestAReceiptThatWasCarriedGivesNothingBack(t *testing.T) {
+	clock := weir.NewManualClock()
+	clients := newClients[string](t, weir.BurstReserve(weir.PerSecond(10).WithBurst(1), weir.PerSecond(10).WithBurst(2)), clock)
+	require.Equal(t, 3, drain(func() bool { return clients.Allow("alice") }))
+	reserved := clients.Reserve("alice", 1)
+	require.Equal(t, 100*time.Millisecond, reserved.Delay())
+	require.True(t, clients.TakeAs("alice", 3, weir.SlidingCounter(weir.Per(14, 3*time.Second))).Allowed)
+	clock.Advance(6 * time.Second)
+	require.Equal(t, 3, drain(func() bool { return clients.Allow("alice") }))
+	reserved.Settle(0)
+	require.False(t, clients.Allow("alice"))
+}
+
+// What was reserved since a plan denied stands before it when it is asked again.
+func TestTakeAsAfterADenialIsBehindReservations(t *testing.T) {
+	clock := weir.NewManualClock()
+	clients := newClients[string](t, weir.SlidingWindow(weir.PerHour(1)), clock)
+	plan := weir.TokenBucket(weir.Per(3, 9*time.Second))
+	require.True(t, clients.Allow("alice"))
+	require.False(t, clients.TakeAs("alice", 3, plan).Allowed)
+	require.Equal(t, time.Hour, clients.Reserve("alice", 1).Delay())
+	clock.Advance(4 * time.Second)
+	d := clients.TakeAs("alice", 1, plan)
+	require.True(t, d.Allowed)
+	require.Equal(t, clients.TakeAs("alice", 0, plan).Remaining, d.Remaining)
+}
+
+func TestTakeAsHoldsAndDropsKeys(t *testing.T) {
+	clock := weir.NewManualClock()
+	clients := weir.NewPerClient[string](weir.TokenBucket(weir.PerSecond(10)), weir.WithClock(clock), weir.WithSweepEvery(time.Second))
+	defer clients.Close()
+	require.False(t, clients.TakeAs("nobody", 11, lawFree).Allowed)
+	require.True(t, clients.TakeAs("nobody", 0, lawFree).Allowed)
+	require.Zero(t, clients.Len())
+	require.True(t, clients.TakeAs("alice", 10, lawFree).Allowed)
+	require.True(t, clients.TakeAs("bob", 1, weir.SlidingWindow(weir.Per(3, 90*time.Second))).Allowed)
+	require.True(t, clients.Allow("carol"))
+	require.Equal(t, 3, clients.Len())
+	clock.Advance(time.Second)
+	require.Equal(t, 2, clients.Len(), "carol is full")
+	clock.Advance(88 * time.Second)
+	require.Equal(t, 2, clients.Len())
+	clock.Advance(time.Second)
+	require.Equal(t, 1, clients.Len(), "bob is full by his own policy")
+	clock.Advance(58 * time.Minute)
+	require.False(t, clients.TakeAs("alice", 10, lawFree).Allowed)
+	require.Equal(t, 1, clients.Len())
+	clock.Advance(30 * time.Second)
+	require.Zero(t, clients.Len())
+	require.Equal(t, weir.Stats{Allowed: 3, Denied: 2, Evicted: 3}, clients.Stats())
+	require.True(t, clients.TakeAs("alice", 10, lawFree).Allowed)
+}
+
+func TestTakeAsWithMaxClients(t *testing.T) {
+	for name, overflow := range overflows {
+		clients := newClients[string](t, lawFree, weir.NewManualClock(), weir.WithMaxClients(2, overflow))
+		require.True(t, clients.TakeAs("alice", 60, lawPro).Allowed)
+		require.True(t, clients.TakeAs("bob", 50, lawEnterprise).Allowed)
+		require.Equal(t, 2, clients.Len(), name)
+		d := clients.TakeAs("carol", 1, lawPro)
+		require.Equal(t, overflow != weir.DenyNew, d.Allowed, name)
+		require.Equal(t, 2, clients.Len(), name)
+		require.EqualValues(t, 1, clients.Stats().Overflowed, name)
+		if overflow == weir.DenyNew {
+			require.Zero(t, d.Remaining)
+			require.Positive(t, d.RetryAfter)
+			require.NotEqual(t, weir.Never, d.RetryAfter)
+		}
+		if overflow != weir.EvictFullest {
+			require.False(t, clients.AllowAs("alice", lawPro), name)
+			require.False(t, clients.AllowAs("bob", lawEnterprise), name)
+		}
+		if overflow == weir.ShareOverflow {
+			got := drain(func() bool { return clients.AllowAs("carol", lawPro) || clients.AllowAs("dave", lawPro) })
+			require.LessOrEqual(t, got, 59, name)
+			require.False(t, clients.Allow("erin"), name)
+		}
+		require.Equal(t, weir.Never, clients.TakeAs("frank", 61, lawPro).RetryAfter, name)
+	}
+}
+
+func TestTakeAsRefusesBadInput(t *testing.T) {
+	clients := newClients[string](t, lawFree, weir.NewManualClock())
+	for _, p := range []weir.Policy{{}, weir.FirstOf(), weir.TokenBucket(weir.Per(3, -time.Second)), weir.SlidingWindow(weir.PerSecond(1).WithBurst(2))} {
+		for _, n := range []int{-1, 0, 1} {
+			require.Equal(t, p.Validate().Error(), panicText(t, func() { clients.TakeAs("alice", n, p) }))
+		}
+		require.Equal(t, p.Validate().Error(), panicText(t, func() { clients.AllowAs("alice", p) }))
+	}
+	require.Equal(t, weir.Stats{}, clients.Stats())
+	for _, n := range ints(-1, math.MinInt64, math.MinInt32) {
+		d := clients.TakeAs("alice", n, lawPro)
+		require.False(t, d.Allowed)
+		require.Equal(t, weir.Never, d.RetryAfter)
+		require.Equal(t, 60, d.Remaining)
+	}
+	require.Equal(t, weir.Decision{Allowed: true, Remaining: 60, Policy: "pro", Limit: 60}, clients.TakeAs("alice", 0, lawPro))
+	require.Equal(t, weir.Stats{}, clients.Stats(), "uncounted")
+	require.Equal(t, weir.Never, clients.TakeAs("alice", 61, lawPro).RetryAfter)
+	require.Equal(t, weir.Stats{Denied: 1}, clients.Stats())
+}
+
+func TestTakeAsInShadow(t *testing.T) {
+	clients := newClients[string](t, lawFree, weir.NewManualClock(), weir.WithShadow())
+	require.True(t, clients.TakeAs("alice", 60, lawPro).Allowed)
+	d := clients.TakeAs("alice", 2, lawPro)
+	require.True(t, d.Allowed && d.Shadowed)
+	require.Equal(t, 2*time.Minute, d.RetryAfter)
+	require.True(t, clients.AllowAs("alice", lawPro))
+	require.Equal(t, weir.Stats{Allowed: 1, Denied: 2, Shadowed: 2, Clients: 1}, clients.Stats())
+}
+
+func TestTakeAsAllocatesNothingForAKnownKeyAndPolicy(t *testing.T) {
+	for name, k := range lawKinds {
+		for _, plain := range []weir.Policy{lawFree, lawEnterprise} {
+			clients := newClients[string](t, plain, weir.SystemClock())
+			for key, p := range map[string]weir.Policy{"spent": k.policy, "busy": weir.TokenBucket(weir.PerSecond(1_000_000)), "log": weir.SlidingWindow(weir.PerHour(100_000))} {
+				for range 2000 {
+					clients.AllowAs(key, p)
+				}
+				require.Zero(t, testing.AllocsPerRun(100, func() { clients.TakeAs(key, 1, p) }), "TakeAs of %s, %s", key, name)
+				require.Zero(t, testing.AllocsPerRun(100, func() { clients.AllowAs(key, p) }), "AllowAs of %s, %s", key, name)
+			}
+		}
+	}
+}
+
+// Goroutines ask for the same keys under two plans and the plain policy: together they get what the
+// larger one holds.
+func TestTakeAsFromManyGoroutines(t *testing.T) {
+	const keys = 100
+	long := weir.Per(50, lawWindow())
+	for _, plans := range [][3]weir.Policy{
+		{weir.TokenBucket(weir.PerDay(30)), weir.TokenBucket(weir.PerHour(20)), weir.TokenBucket(weir.PerDay(50))},
+		{weir.TokenBucket(weir.PerDay(30)), weir.SlidingWindow(weir.PerHour(20)), weir.FixedWindow(long)},
+		{weir.SlidingWindow(weir.PerDay(30)), weir.TokenBucket(weir.PerHour(20)), weir.All(weir.TokenBucket(weir.PerHour(50)), weir.SlidingCounter(long))},
+	} {
+		clients := newClients[int](t, plans[0], weir.SystemClock())
+		var admitted [keys]atomic.Int64
+		var calls atomic.Int64
+		together(8, func(g int) {
+			for i := range 200 {
+				for key := range keys {
+					ok := false
+					switch (i + g) % 3 {
+					case 0:
+						ok = clients.Allow(key)
+					case 1:
+						ok = clients.AllowAs(key, plans[1])
+					case 2:
+						ok = clients.TakeAs(key, 1, plans[2]).Allowed
+					}
+					calls.Add(1)
+					if ok {
+						admitted[key].Add(1)
+					}
+				}
+			}
+		})
+		for key := range keys {
+			require.EqualValues(t, 50, admitted[key].Load(), "%v", plans)
+		}
+		stats := clients.Stats()
+		require.EqualValues(t, keys*50, stats.Allowed)
+		require.EqualValues(t, calls.Load(), stats.Allowed+stats.Denied)
+		require.Equal(t, keys, clients.Len())
+	}
+}
+
+// SetPolicy leaves a key under its own policy alone until a plain verb asks for it.
+func TestSetPolicyBesideTakeAs(t *testing.T) {
+	clock := weir.NewManualClock()
+	clients := newClients[string](t, lawFree, clock)
+	require.True(t, clients.TakeAs("alice", 30, lawPro).Allowed)
+	require.NoError(t, clients.SetPolicy(weir.TokenBucket(weir.PerMinute(5))))
+	require.Equal(t, 30, clients.TakeAs("alice", 0, lawPro).Remaining)
+	clock.Advance(10 * time.Minute)
+	require.Equal(t, 40, clients.TakeAs("alice", 0, lawPro).Remaining)
+	require.Equal(t, 12*time.Second, clients.Take("alice", 1).RetryAfter, "20 used of 5")
+	require.NoError(t, clients.SetPolicy(weir.TokenBucket(weir.PerMinute(25))))
+	require.True(t, clients.AllowN("alice", 5))
+	require.Equal(t, 35, clients.TakeAs("alice", 0, lawPro).Remaining)
+}
