@@ -38,6 +38,10 @@ func (a *account) wasDenied() bool { return a.denied != nil && a.denied.policy !
 // changed says that what was found out about the state is no longer so.
 func (a *account) changed() {
 	a.line.stale()
+	a.forgetDenial()
+}
+
+func (a *account) forgetDenial() {
 	if a.denied != nil {
 		a.denied.policy = nil
 	}
@@ -83,9 +87,7 @@ func (a *account) pay(w way, at, n int64) {
 	a.policy.refresh(s, at)
 	a.policy.pay(w, s, at, n)
 	a.newest = mark(at)
-	if a.denied != nil {
-		a.denied.policy = nil
-	}
+	a.forgetDenial()
 }
 
 // charge takes n now, whether it is there or not: in FirstOf from the part that
@@ -143,7 +145,7 @@ func (a *account) decideAs(p *spec, reading, n int64, consume bool, out *Decisio
 		a.remember(b)
 	case ok:
 		a.become(p, reading)
-		a.decide(reading, n, true, nil)
+		return a.decide(reading, n, true, nil)
 	}
 	return ok
 }
@@ -339,7 +341,9 @@ func (a *account) front(now int64) (*spec, state) {
 		return a.policy, a.state()
 	}
 	p, f := a.policy.lookingAhead(), &a.line.front
-	if !f.valid || mark(now) < f.since {
+	// Words are told apart up to 73 years ahead of since, and are up to 61 ahead of
+	// now.
+	if !f.valid || mark(now) < f.since || mark(now)-f.since > uint64(year) {
 		a.makeFront(p, now)
 	}
 	return p, state{newest: f.since, words: f.words, logs: &f.logs}
@@ -370,6 +374,7 @@ func (a *account) enter(t *ticket, w way, now, n int64, wait int64) {
 		return
 	}
 	t.pending = true
+	a.forgetDenial()
 	l := a.lined()
 	i := sort.Search(len(l.pending), func(i int) bool { return l.pending[i].at > t.at })
 	if i < len(l.pending) {

@@ -99,7 +99,8 @@ func (c *clients) staleAccount(shard *table.Shard[annex], hash uint64, reading i
 	l := shard.Annex.ledger
 	a := l.accounts[hash]
 	a.advance(reading)
-	if !a.line.empty() || !c.staleState(a.policy, a.state(), reading) {
+	if !a.line.empty() || !c.staleState(a.policy, a.state(), reading) ||
+		a.wasDenied() && !c.staleState(a.denied.policy, a.denied.state(), reading) {
 		return false
 	}
 	if stopped {

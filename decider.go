@@ -147,16 +147,21 @@ func (d *decider) decideWord(word *uint64, n int64, consume bool, out *Decision)
 			}
 		}
 		if out != nil {
-			*out = Decision{
-				Allowed:    wait == 0,
-				Remaining:  clampInt(b.tokens(debt)),
-				RetryAfter: wait,
-				Policy:     d.policy.name,
-				Limit:      clampInt(b.burst),
-				ResetAfter: nanos(debt),
-			}
+			d.describe(wait, debt, out)
 		}
 		return wait == 0, false
+	}
+}
+
+// describe fills out for a slot of one word with a debt, after the decision.
+func (d *decider) describe(wait time.Duration, debt uint64, out *Decision) {
+	*out = Decision{
+		Allowed:    wait == 0,
+		Remaining:  clampInt(d.bucket.tokens(debt)),
+		RetryAfter: wait,
+		Policy:     d.policy.name,
+		Limit:      clampInt(d.bucket.burst),
+		ResetAfter: nanos(debt),
 	}
 }
 

@@ -34,7 +34,7 @@ func TestMixCancelledReservationsNeverWere(t *testing.T) {
 			switch o.verb {
 			case "Advance":
 				now := int64(with.clock.Now())
-				o.d = time.Duration(chooseReading(c, now, last, leaves, false) - now)
+				o.d = max(0, time.Duration(chooseReading(c, now, last, leaves, false)-now))
 			case "Reserve":
 				mine, theirs = append(mine, with.keys[key].Reserve(n)), append(theirs, without.keys[key].Reserve(n))
 			case "Cancel", "Settle":
@@ -282,7 +282,7 @@ func TestMixDecidesAsTheModels(t *testing.T) {
 		c := randomly(seed + 1<<40)
 		p, queue := mixLeaf(c)
 		m := &mixPair{clock: weir.NewManualClock(), key: newMixKey(p, queue), history: []string{fmt.Sprint("seed ", seed, ", ", p)}}
-		m.clients = lawClients(t, seed, p, m.clock)
+		m.clients = lawClients[int](t, seed, p, m.clock)
 		m.subjects = []mixVerbs{mixLimiter{weir.New(p, weir.WithClock(m.clock))}, mixClient{m.clients, 0}}
 		changes := c.oneIn(2)
 		for range 60 {

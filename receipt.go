@@ -14,6 +14,7 @@ type ticket struct {
 	ends    []uint64 // of each bucket, the word that taking n made; one if that will do
 	seq     uint64   // of the ledger, when n was taken
 	era     uint64   // of the decider
+	policy  *spec    // that n was taken under
 	err     error    // why it was struck
 	wake    func()   // whoever sleeps until the instant
 	next    *ticket  // free ones
@@ -122,11 +123,16 @@ func (a *account) record(t *ticket, w way) {
 		a.ledger.redeem(t)
 		return
 	}
-	t.pending, t.way, t.seq = false, w, a.ledger.seq
+	t.pending, t.way, t.seq, t.policy = false, w, a.ledger.seq, a.policy
 	t.ends = slices.Grow(t.ends[:0], a.policy.leaves)[:a.policy.leaves]
-	a.policy.eachPayer(w, a.state(), func(number int, p *spec, s state) {
+	a.policy.ends(w, a.state(), t.ends)
+}
+
+// ends fills in, for each leaf that was paid in a way, the word that this made.
+func (p *spec) ends(w way, s state, ends []uint64) {
+	p.eachPayer(w, s, func(number int, _ *spec, s state) {
 		if len(s.words) > 0 {
-			t.ends[number] = s.words[0]
+			ends[number] = s.words[0]
 		}
 	})
 }
@@ -178,7 +184,7 @@ func (l *line) forget(now int64) {
 // giveBack gives back n of what was taken with a ticket, as far as it is still
 // outstanding.
 func (a *account) giveBack(t *ticket, now, n int64) {
-	if a.line.voided(t) {
+	if !a.policy.alike(t.policy) || a.line.voided(t) {
 		return
 	}
 	s := a.state()

@@ -121,7 +121,7 @@ func (r Reservation) Settle(actual int) {
 	case less > 0 && t.pending:
 		o.line.pending[o.line.find(t)].n -= less
 		o.changed()
-	case less > 0 && t.era == o.decider.era && o.policy.alike(o.decider.policy):
+	case less > 0 && t.era == o.decider.era:
 		o.giveBack(t, now, less)
 	}
 	if t.settled = t.pending; !t.settled {
@@ -144,30 +144,46 @@ func (o *opened) reserve(n int64, most time.Duration) (*ticket, error) {
 		return nil, ErrQueueFull
 	}
 	now := o.advance(o.reading)
-	if !o.under(p) {
-		o.carry(p, now)
-	}
-	front, s := o.front(now)
-	full := []bool(nil)
-	wait := front.waitWithout(full, 0, s, now, n)
-	if wait > 0 && p.queues {
-		full = o.fullQueues(front, s)
-		wait = front.waitWithout(full, 0, s, now, n)
-	}
-	behind := time.Duration(saturatingSub(now, o.reading))
-	switch {
-	case wait == forFull:
-		return nil, ErrQueueFull
-	case wait > maxSpan, now > math.MaxInt64-int64(wait), later(wait, int64(behind)) > max(0, most):
-		return nil, ErrTooLong
+	if n > 0 && !o.under(p) {
+		// What is refused leaves the account under the policy that it has.
+		trial := o.ledger.trial(o.account)
+		trial.carry(p, now)
+		if _, _, err := trial.turn(o.reading, now, n, most); err != nil {
+			return nil, err
+		}
+		o.become(p, o.reading)
 	}
 	t := o.ledger.issue(o.decider.era)
 	if n == 0 {
 		t.at = o.reading
 		return t, nil
 	}
-	o.enter(t, front.way(full, 0, s, now+int64(wait), n), now, n, int64(wait))
+	wait, way, err := o.turn(o.reading, now, n, most)
+	if err != nil {
+		o.ledger.redeem(t)
+		return nil, err
+	}
+	o.enter(t, way, now, n, int64(wait))
 	return t, nil
+}
+
+// turn returns how long after an instant n would be admitted, behind those who
+// wait, and in which way, if that is not further off than most from a reading.
+func (a *account) turn(reading, now, n int64, most time.Duration) (time.Duration, way, error) {
+	p, s := a.front(now)
+	full := []bool(nil)
+	wait := p.wait(s, now, n)
+	if wait > 0 && p.queues {
+		full = a.fullQueues(p, s)
+		wait = p.waitWithout(full, 0, s, now, n)
+	}
+	switch {
+	case wait == forFull:
+		return 0, 0, ErrQueueFull
+	case wait > maxSpan, now > math.MaxInt64-int64(wait), later(wait, saturatingSub(now, reading)) > max(0, most):
+		return 0, 0, ErrTooLong
+	}
+	return wait, p.way(full, 0, s, now+int64(wait), n), nil
 }
 
 // fullQueues says of each leaf whether it is a LeakyBucket for which as many are

@@ -59,7 +59,7 @@ func lawReload(t *testing.T, set func(weir.Policy) error, policies []weir.Policy
 }
 
 func TestSetPolicyUnderLoadLosesAndDoublesNothing(t *testing.T) {
-	const goroutines, keys, rounds, leastChanges = 8, 500, 30, 200
+	const goroutines, keys, rounds, leastChanges = 8, 500, 20, 50
 	for name, setters := range map[string]int{"one": 1, "several": 3} {
 		t.Run(name, func(t *testing.T) {
 			policies := lawTwenties()
@@ -110,7 +110,7 @@ func TestSetPolicyUnderLoadLosesAndDoublesNothing(t *testing.T) {
 
 // Of a Limiter too, between a state of one word and one of several.
 func TestSetPolicyUnderLoadOnALimiter(t *testing.T) {
-	const goroutines, leastCalls, leastChanges = 8, 300, 100
+	const goroutines, leastCalls, leastChanges = 8, 300, 50
 	for round := range 30 {
 		policies := lawTwenties()
 		limiter := weir.New(policies[round%len(policies)])
