@@ -9,7 +9,8 @@ import (
 // those have no place for: what is reserved of it, and a policy of its own.
 // Whatever is done to one is done under its owner's lock.
 type account struct {
-	policy *spec // that the state is under
+	hash   uint64 // of the key, as the table calls it
+	policy *spec  // that the state is under
 	newest uint64
 	words  []uint64
 	logs   *logbook
@@ -20,6 +21,10 @@ type account struct {
 	// last, so that it is admitted when it was said to be. It has no policy if the
 	// state has changed since.
 	denied *account
+	// before is the state under the policy that it had before something was
+	// reserved under another, to which it returns if that is cancelled. It has no
+	// policy if the state has changed since.
+	before *account
 }
 
 // state is the account's without what is pending.
@@ -38,12 +43,14 @@ func (a *account) wasDenied() bool { return a.denied != nil && a.denied.policy !
 // changed says that what was found out about the state is no longer so.
 func (a *account) changed() {
 	a.line.stale()
-	a.forgetDenial()
+	a.forgetMemories()
 }
 
-func (a *account) forgetDenial() {
-	if a.denied != nil {
-		a.denied.policy = nil
+func (a *account) forgetMemories() {
+	for _, memory := range [...]*account{a.denied, a.before} {
+		if memory != nil {
+			memory.policy = nil
+		}
 	}
 }
 
@@ -87,7 +94,7 @@ func (a *account) pay(w way, at, n int64) {
 	a.policy.refresh(s, at)
 	a.policy.pay(w, s, at, n)
 	a.newest = mark(at)
-	a.forgetDenial()
+	a.forgetMemories()
 }
 
 // charge takes n now, whether it is there or not: in FirstOf from the part that
@@ -127,50 +134,82 @@ func (a *account) decide(reading, n int64, consume bool, out *Decision) bool {
 // decideAs is decide under a policy, to which the account is brought if n is
 // taken. What is only looked at, or denied, leaves it under the one that it has.
 func (a *account) decideAs(p *spec, reading, n int64, consume bool, out *Decision) bool {
-	if a.under(p) && (consume || out == nil || !a.line.waited()) {
-		return a.decide(reading, n, consume, out)
+	if a.under(p) {
+		if consume || !a.line.waited() {
+			return a.decide(reading, n, consume, out)
+		}
+		// A look does not bring the account to its reading, and what would be left is
+		// found by taking it.
+		if a.line.due(a.state().clamp(reading)) == 0 && (!a.decide(reading, n, false, out) || n == 0) {
+			return n == 0
+		}
+		return a.ledger.trial(a).decide(reading, n, true, out)
 	}
-	b := a.ledger.trial(a)
-	switch {
-	case a.under(p):
-	case a.wasDenied() && a.denied.under(p):
-		b = a.ledger.trial(a.denied)
-	default:
-		b.carry(p, b.advance(reading))
-	}
+	b := a.as(p, reading)
 	ok := b.decide(reading, n, true, out)
 	switch {
 	case !consume || n <= 0 || n > p.capacity:
-	case !ok && !a.line.waited() && !(a.wasDenied() && a.denied.under(p)):
-		a.remember(b)
 	case ok:
 		a.become(p, reading)
 		return a.decide(reading, n, true, nil)
+	case !a.line.waited() && !a.remembers(p):
+		a.denied = a.denied.copyOf(b)
 	}
 	return ok
 }
 
-// remember keeps what the state is under another policy.
-func (a *account) remember(b *account) {
-	if a.denied == nil {
-		a.denied = &account{logs: &logbook{scratch: true}, ledger: a.ledger}
+// as returns what the account would be under another policy, valid until the next
+// trial.
+func (a *account) as(p *spec, reading int64) *account {
+	if a.remembers(p) {
+		return a.ledger.trial(a.denied)
 	}
-	a.denied.logs.clear()
-	b.copyTo(a.denied)
+	b := a.ledger.trial(a)
+	b.carry(p, b.advance(reading))
+	return b
+}
+
+// remembers reports whether it is known what the state is under a policy.
+func (a *account) remembers(p *spec) bool { return a.wasDenied() && a.denied.under(p) }
+
+// copyOf returns a copy of an account's state, to remember: this one, if there is
+// one.
+func (a *account) copyOf(b *account) *account {
+	if a == nil {
+		a = &account{logs: &logbook{scratch: true}, ledger: b.ledger}
+	}
+	a.logs.clear()
+	b.copyTo(a)
+	return a
 }
 
 // become brings the account to another policy, as it was remembered if it was.
 func (a *account) become(p *spec, reading int64) {
 	now := a.advance(reading)
-	if !a.wasDenied() || !a.denied.under(p) {
+	if !a.remembers(p) {
 		a.carry(p, now)
 		return
 	}
-	a.void(now)
+	a.ledger.void(a.hash)
+	a.clearHoles()
 	a.policy.release(a.state())
-	a.policy, a.newest, a.words = p, a.denied.newest, append(a.words[:0], a.denied.words...)
-	p.copyLogs(a.denied.state(), a.state(), false)
+	a.recall(a.denied)
+}
+
+// recall makes the state what is remembered.
+func (a *account) recall(b *account) {
+	a.policy, a.newest, a.words = b.policy, b.newest, append(a.words[:0], b.words...)
+	a.policy.copyLogs(b.state(), a.state(), false)
 	a.changed()
+}
+
+// strike takes out what is reserved, as if it had never been.
+func (a *account) strike(t *ticket) {
+	a.line.strike(a.line.find(t))
+	if b := a.before; b != nil && b.policy != nil && !a.line.waited() {
+		a.policy.release(a.state())
+		a.recall(b)
+	}
 }
 
 // refund gives back up to n of what was taken last.
@@ -196,7 +235,8 @@ func (a *account) refund(now, n int64) {
 
 // reset makes the state full, and lays out again what is pending.
 func (a *account) reset(now int64) {
-	a.void(now)
+	a.ledger.void(a.hash)
+	a.clearHoles()
 	a.policy.release(a.state())
 	clear(a.words)
 	a.newest = 0
@@ -211,7 +251,8 @@ func (a *account) carry(to *spec, now int64) {
 		a.changed()
 		return
 	}
-	a.void(now)
+	a.ledger.void(a.hash)
+	a.clearHoles()
 	words := slices.Grow(a.ledger.words[:0], to.size)[:to.size]
 	a.ledger.words = words
 	clear(words)
@@ -244,7 +285,7 @@ func (a *account) abandon() {
 	}
 	for _, e := range a.line.pending {
 		if e.ticket != nil {
-			e.ticket.pending, e.ticket.era = false, 0
+			e.ticket.stage = stageAbandoned
 		}
 	}
 }
@@ -254,6 +295,7 @@ func (a *account) abandon() {
 type line struct {
 	pending []entry // by instant, then by age: those that are still to come
 	holes   []hole
+	closes  int64 // when the first of them is of no use any more
 	front   front
 }
 
@@ -269,9 +311,17 @@ type entry struct {
 // now are looked at in it.
 type front struct {
 	valid bool
+	added int    // to it, since it was made
 	since uint64 // mark of the instant at which it was made
 	words []uint64
 	logs  logbook
+}
+
+// clearHoles forgets them: nobody has a receipt any more.
+func (a *account) clearHoles() {
+	if a.line != nil {
+		a.line.holes = a.line.holes[:0]
+	}
 }
 
 // lined returns the account's line, to add to.
@@ -323,7 +373,7 @@ func (l *line) strike(i int) {
 
 // detach forgets whose an entry is.
 func (l *line) detach(t *ticket) {
-	if t.pending {
+	if t.stage == stagePending {
 		l.pending[l.find(t)].ticket = nil
 	}
 }
@@ -351,7 +401,7 @@ func (a *account) front(now int64) (*spec, state) {
 
 func (a *account) makeFront(p *spec, now int64) {
 	f := &a.line.front
-	f.valid, f.since = true, mark(now)
+	f.valid, f.added, f.since = true, 0, mark(now)
 	f.words = append(f.words[:0], a.words...)
 	f.logs.scratch = true
 	f.logs.clear()
@@ -364,25 +414,29 @@ func (a *account) makeFront(p *spec, now int64) {
 	}
 }
 
-// enter takes n after a wait, in a way, from now on or once that is over.
-func (a *account) enter(t *ticket, w way, now, n int64, wait int64) {
-	t.at, t.n = now+wait, n
-	if wait == 0 {
-		a.pay(w, now, n)
-		a.record(t, w)
+// enter takes n at its turn: now, or once that comes.
+func (a *account) enter(t *ticket, n int64, turn turn) {
+	t.at = turn.now + turn.wait
+	if turn.wait == 0 {
+		a.pay(turn.way, turn.now, n)
+		a.record(t, turn.way)
 		a.line.stale()
 		return
 	}
-	t.pending = true
-	a.forgetDenial()
+	t.stage = stagePending
+	if a.denied != nil {
+		a.denied.policy = nil
+	}
 	l := a.lined()
 	i := sort.Search(len(l.pending), func(i int) bool { return l.pending[i].at > t.at })
-	if i < len(l.pending) {
+	// What is not pending any more stays in the front until that is made anew.
+	if f := &l.front; i < len(l.pending) || f.added > 64+len(l.pending) {
 		l.stale()
-	} else if f := &l.front; f.valid {
-		a.policy.lookingAhead().pay(w, state{newest: f.since, words: f.words, logs: &f.logs}, t.at, n)
+	} else if f.valid {
+		f.added++
+		a.policy.lookingAhead().pay(turn.way, state{newest: f.since, words: f.words, logs: &f.logs}, t.at, n)
 	}
-	l.pending = slices.Insert(l.pending, i, entry{t.at, n, w, t})
+	l.pending = slices.Insert(l.pending, i, entry{t.at, n, turn.way, t})
 }
 
 // layOut gives each that is pending the earliest instant that there is for it
@@ -395,18 +449,22 @@ func (a *account) layOut(now int64) {
 	pending := a.line.pending
 	a.line.pending = nil
 	for _, e := range pending {
-		p, s := a.front(now)
-		t, wait := e.ticket, p.wait(s, now, e.n)
+		t := e.ticket
 		if t == nil {
 			t = new(ticket) // of one who has given it back, or of a trial
 		}
-		switch {
+		p, s := a.front(now)
+		switch wait := p.wait(s, now, e.n); {
 		case wait == Never:
 			t.strike(ErrNever)
 		case wait > maxSpan:
 			t.strike(ErrTooLong)
 		default:
-			a.enter(t, p.way(nil, 0, s, now+int64(wait), e.n), now, e.n, int64(wait))
+			was := t.stage
+			a.enter(t, e.n, turn{now, int64(wait), p.way(nil, 0, s, now+int64(wait), e.n)})
+			if was == stageSettled && t.stage == stagePending {
+				t.stage = stageSettled
+			}
 			t.alert()
 		}
 	}

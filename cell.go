@@ -89,7 +89,7 @@ func (c *cell) openLocked(reading int64) opened {
 		if h.bucket != nil {
 			reading = h.now() // the word does not change any more
 		}
-		c.away = c.ledger.open(h.policy, &c.logs)
+		c.away = c.ledger.open(0, h.policy, &c.logs)
 		h.load(c.away, first, h.slot, reading)
 	}
 	return opened{account: c.away, keeper: c, decider: &h.decider, reading: reading, slot: h.slot}

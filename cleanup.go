@@ -72,6 +72,11 @@ func (c *clients) sweepShard(shard *table.Shard[annex]) int {
 		return true
 	})
 	logs.pack(func(bytes int, move func(arena.Ref) arena.Ref) { c.eachLog(shard, bytes, move) })
+	if l := shard.Annex.ledger; l != nil {
+		if l.forget(reading); len(l.accounts) == 0 && len(l.marks) == 0 {
+			shard.Annex.ledger = nil // and what it has to spare
+		}
+	}
 	if evicted > 0 {
 		shard.Annex.drop(reading)
 		c.sweeper.evicted.Add(uint64(evicted))
@@ -174,8 +179,11 @@ func (a *annex) state(hash uint64, slot []uint64, reading int64) (*spec, state) 
 // gone notes that a victim was dropped at a reading, and gives back what its
 // slot, which is no longer one, refers to.
 func (c *clients) gone(shard *table.Shard[annex], v victim, slot []uint64, reading int64) {
+	l := shard.Annex.ledger
+	if l != nil {
+		l.void(v.hash)
+	}
 	if v.seen == apart {
-		l := shard.Annex.ledger
 		a := l.accounts[v.hash]
 		a.policy.release(a.state())
 		delete(l.accounts, v.hash)

@@ -17,7 +17,8 @@ type core struct {
 type keeper interface {
 	// open locks a key's state and brings it here as an account. A key without one
 	// gets one if n, more than 0, would be admitted to it under a policy, or the
-	// keeper's if that is nil.
+	// keeper's if that is nil. With whereItIs for n it does not, but if it shares a
+	// state that is what comes.
 	open(hash uint64, n int64, as *spec) opened
 	// shut puts it back and unlocks it.
 	shut(opened)
@@ -25,13 +26,18 @@ type keeper interface {
 	try(hash uint64, n int64) bool
 }
 
+// whereItIs is for what is to be found wherever it would be charged.
+const whereItIs = -1
+
 // An opened account is one under its lock.
 type opened struct {
 	*account
 	keeper  keeper // that it has to be put back to
 	decider *decider
 	reading int64 // of the clock
-	refused bool  // there is no room for a new key
+
+	overflowed bool // it is a new key, and there was no room for it
+	refused    bool // nor is any
 
 	shard  *table.Shard[annex]
 	hash   uint64
@@ -54,7 +60,10 @@ func (c *clients) open(hash uint64, n int64, as *spec) opened {
 		if as == nil {
 			as = shard.Annex.decider.policy
 		}
-		if n <= 0 || n > as.capacity {
+		if shares := n == whereItIs && c.maxClients > 0 && c.overflow == ShareOverflow && c.crowded(reading); shares {
+			return c.openShared(shard, reading)
+		}
+		if n <= 0 || n > as.capacity || as.size == 0 {
 			return c.opened(shard, hash, nil, reading)
 		}
 		if !c.crowded(reading) {
@@ -66,30 +75,36 @@ func (c *clients) open(hash uint64, n int64, as *spec) opened {
 		v := c.victim(shard, reading)
 		switch c.fate(v, reading) {
 		case shares:
-			c.tally.Add(countOverflowed)
-			c.shared.mu.Lock()
-			o := c.shared.openLocked(reading)
-			o.notBefore(shard.Annex.swept)
-			shard.Unlock()
-			return o
+			return c.openShared(shard, reading)
 		case replaces:
 			old, _ := shard.Find(v.hash)
 			if slot := shard.Replace(v.hash, v.seen, hash, shard.Annex.apartSlot()); slot != nil {
-				c.tally.Add(countOverflowed)
 				c.gone(shard, v, old.Slot(), reading)
-				return c.opened(shard, hash, slot, reading)
+				o := c.opened(shard, hash, slot, reading)
+				o.overflowed = true
+				return o
 			}
 			shard.Unlock()
 		case refused:
-			c.tally.Add(countOverflowed)
 			o := c.opened(shard, hash, nil, reading)
-			o.refused, o.victim = true, v
+			o.refused, o.overflowed, o.victim = true, true, v
 			return o
 		default:
 			shard.Unlock()
 			c.evictElsewhere(reading)
 		}
 	}
+}
+
+// openShared opens the state that those share who do not fit, and unlocks the
+// shard of one of them.
+func (c *clients) openShared(shard *table.Shard[annex], reading int64) opened {
+	c.shared.mu.Lock()
+	o := c.shared.openLocked(reading)
+	o.notBefore(shard.Annex.swept)
+	o.overflowed = true
+	shard.Unlock()
+	return o
 }
 
 // apartSlot returns the slot of an account, valid until the next call.
@@ -123,7 +138,7 @@ func (c *clients) opened(shard *table.Shard[annex], hash uint64, slot []uint64, 
 		}
 		o.isNew = true
 	}
-	o.account = l.open(d.policy, &shard.Annex.logs)
+	o.account = l.open(o.hash, d.policy, &shard.Annex.logs)
 	if o.isNew {
 		o.newest, o.words = shard.Annex.swept, slices.Grow(o.words[:0], d.policy.size)[:d.policy.size]
 		clear(o.words)

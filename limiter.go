@@ -58,12 +58,12 @@ func (l *Limiter) Tokens() int { return l.Peek(0).Remaining }
 // Reserve takes n at the earliest instant that admits it, which may be still to
 // come, behind those that were reserved before. It counts as Allowed from then on,
 // whether it is cancelled or not.
-func (l *Limiter) Reserve(n int) Reservation { return l.reserve(&l.cell, 0, n, Never) }
+func (l *Limiter) Reserve(n int) Reservation { return l.reserve(&l.cell, 0, n, Never, false) }
 
 // ReserveWithin is Reserve if that instant is not further off than most; otherwise
 // it takes nothing.
 func (l *Limiter) ReserveWithin(n int, most time.Duration) Reservation {
-	return l.reserve(&l.cell, 0, n, most)
+	return l.reserve(&l.cell, 0, n, most, false)
 }
 
 // Wait waits until one is allowed, behind those who came before, and consumes it.
@@ -81,12 +81,12 @@ func (l *Limiter) WaitN(ctx context.Context, n int) error { return l.wait(ctx, &
 // it. A bucket owes at most a year above its capacity, a window counts what is too
 // much until it is over. Charge is for costs known only afterwards; it is not
 // counted in the Stats.
-func (l *Limiter) Charge(n int) { l.charge(&l.cell, 0, n) }
+func (l *Limiter) Charge(n int) { chargeKey(&l.cell, 0, int64(n)) }
 
 // Refund gives back up to n of what was consumed last, never above full; of
 // FirstOf's parts to the last that has consumed any. What is reserved for later
 // stays. To give back what a certain work did not need, see Reservation.Settle.
-func (l *Limiter) Refund(n int) { l.refund(&l.cell, 0, n) }
+func (l *Limiter) Refund(n int) { refundKey(&l.cell, 0, int64(n)) }
 
 // Reset makes the limiter as full as a new one, and those who wait go on as that
 // allows. Its Stats stay.

@@ -121,13 +121,13 @@ func (c *PerClient[K]) AllowAs(key K, p Policy) bool {
 // be still to come, behind those that were reserved before. It counts as Allowed
 // from then on, whether it is cancelled or not.
 func (c *PerClient[K]) Reserve(key K, n int) Reservation {
-	return c.clients.reserve(c.clients, c.hash(key), n, Never)
+	return c.clients.reserve(c.clients, c.hash(key), n, Never, false)
 }
 
 // ReserveWithin is Reserve if that instant is not further off than most;
 // otherwise it takes nothing.
 func (c *PerClient[K]) ReserveWithin(key K, n int, most time.Duration) Reservation {
-	return c.clients.reserve(c.clients, c.hash(key), n, most)
+	return c.clients.reserve(c.clients, c.hash(key), n, most, false)
 }
 
 // Wait waits until one is allowed to the key, behind those who came before, and
@@ -143,11 +143,11 @@ func (c *PerClient[K]) WaitN(ctx context.Context, key K, n int) error {
 
 // Charge consumes n of the key's although it may not be there, as Limiter.Charge
 // does. A new key that DenyNew has no place for is not charged.
-func (c *PerClient[K]) Charge(key K, n int) { c.clients.charge(c.clients, c.hash(key), n) }
+func (c *PerClient[K]) Charge(key K, n int) { chargeKey(c.clients, c.hash(key), int64(n)) }
 
 // Refund gives back up to n of what the key consumed last, as Limiter.Refund
 // does.
-func (c *PerClient[K]) Refund(key K, n int) { c.clients.refund(c.clients, c.hash(key), n) }
+func (c *PerClient[K]) Refund(key K, n int) { refundKey(c.clients, c.hash(key), int64(n)) }
 
 // Reset forgets the key, which makes it full, and those who wait for it go on as
 // that allows. The state that ShareOverflow's clients share stays as it is.
@@ -296,6 +296,9 @@ func (c *clients) decideAs(hash uint64, p *spec, n int, out *Decision) bool {
 		return c.decide(hash, n, true, out)
 	}
 	o := c.open(hash, int64(n), p)
+	if o.overflowed && n > 0 {
+		c.tally.Add(countOverflowed)
+	}
 	var ok bool
 	switch {
 	case o.refused:
@@ -376,20 +379,17 @@ func (c *clients) reset(hash uint64) {
 	}
 	o := c.open(hash, 0, nil)
 	o.account.reset(o.advance(o.reading))
-	if o.slot != nil && o.line.empty() {
-		c.drop(&o)
+	if o.slot != nil && o.newest == 0 && o.line.empty() {
+		c.drop(&o) // nobody was waiting for it
 	}
 	o.close()
 }
 
-// resetPlain drops a state that is in its slot and that nobody has a receipt for,
-// and reports whether that is all there is to do.
+// resetPlain drops a state that is in its slot, and reports whether that is all
+// there is to do.
 func (c *clients) resetPlain(hash uint64) bool {
 	shard := c.lock(hash)
 	defer shard.Unlock()
-	if l := shard.Annex.ledger; l != nil && l.issued {
-		return false
-	}
 	for {
 		place, found := shard.Find(hash)
 		if !found {
@@ -402,6 +402,9 @@ func (c *clients) resetPlain(hash uint64) bool {
 		}
 		if shard.Delete(hash, first) {
 			d := shard.Annex.decider
+			if l := shard.Annex.ledger; l != nil {
+				l.void(table.Key(hash))
+			}
 			d.policy.release(d.open(slot, &shard.Annex.logs, 0))
 			return true
 		}

@@ -1,36 +1,49 @@
 package weir
 
-import "slices"
+import (
+	"maps"
+	"math"
+	"slices"
+)
 
-// A ticket is what the copies of a Reservation have in common. It is its owner's,
+// A ticket is what the copies of a Reservation have in common. It is its keeper's,
 // under whose lock it is, and is used again for others once it is given back.
 type ticket struct {
-	turn    uint64 // of its use: to Reservations of another turn it means nothing
-	at      int64  // the instant
-	n       int64
-	pending bool // the instant is still to come, or was not noticed yet
-	settled bool // before the instant
-	way     way
-	ends    []uint64 // of each bucket, the word that taking n made; one if that will do
-	seq     uint64   // of the ledger, when n was taken
-	era     uint64   // of the decider
-	policy  *spec    // that n was taken under
-	err     error    // why it was struck
-	wake    func()   // whoever sleeps until the instant
-	next    *ticket  // free ones
-	one     [1]uint64
+	use    uint64 // to Reservations of another use it means nothing
+	stage  stage
+	at     int64 // the instant
+	way    way
+	ends   []uint64 // of each bucket, the word that taking n made; one if that will do
+	seq    uint64   // of the ledger, when n was taken
+	era    uint64   // of the decider
+	policy *spec    // that n was taken under
+	err    error    // why it was struck
+	wake   func()   // whoever sleeps until the instant
+	next   *ticket  // free ones
+	one    [1]uint64
 }
+
+// A stage is where a ticket stands.
+type stage uint8
+
+const (
+	stageTaken     stage = iota // at its instant, or nothing was to be taken
+	stagePending                // the instant is still to come, or was not noticed yet
+	stageSettled                // likewise, and what it costs is known
+	stageAbandoned              // likewise, and its key was forgotten: nothing is taken
+	stageStruck                 // the instant will not come
+)
 
 // strike says that the instant will not come.
 func (t *ticket) strike(err error) {
-	t.pending, t.err = false, err
+	t.stage, t.err = stageStruck, err
 	t.alert()
 }
 
 // alert has whoever sleeps look at the ticket again.
 func (t *ticket) alert() {
 	if t.wake != nil {
-		t.wake()
+		go t.wake() // a context's, which may call its owner's code: not under a lock
 		t.wake = nil
 	}
 }
@@ -38,8 +51,8 @@ func (t *ticket) alert() {
 // A ledger is what the accounts under one lock have in common.
 type ledger struct {
 	accounts map[uint64]*account // of a shard, by the table's hash
-	seq      uint64              // of holes
-	issued   bool                // a ticket, ever
+	marks    map[uint64]receipts     // of keys that may have receipts, likewise
+	seq      uint64              // of holes and marks
 	free     *ticket
 	chunk    []ticket
 	chunks   int      // tickets in the last one
@@ -54,7 +67,6 @@ type ledger struct {
 
 // issue returns a ticket.
 func (l *ledger) issue(era uint64) *ticket {
-	l.issued = true
 	t := l.free
 	if t != nil {
 		l.free, t.next = t.next, nil
@@ -73,17 +85,17 @@ func (l *ledger) issue(era uint64) *ticket {
 
 // redeem takes back a ticket.
 func (l *ledger) redeem(t *ticket) {
-	*t = ticket{turn: t.turn + 1, ends: t.ends[:0], next: l.free}
+	*t = ticket{use: t.use + 1, ends: t.ends[:0], next: l.free}
 	l.free = t
 }
 
 // open returns an account without a state.
-func (l *ledger) open(p *spec, logs *logbook) *account {
+func (l *ledger) open(hash uint64, p *spec, logs *logbook) *account {
 	a := l.spare
 	if l.spare = nil; a == nil {
 		a = new(account)
 	}
-	a.policy, a.logs, a.ledger, a.denied = p, logs, l, nil
+	a.hash, a.policy, a.logs, a.ledger, a.denied, a.before = hash, p, logs, l, nil, nil
 	return a
 }
 
@@ -119,11 +131,12 @@ func (a *account) record(t *ticket, w way) {
 	switch {
 	case t == nil:
 		return
-	case t.settled:
+	case t.stage == stageSettled:
 		a.ledger.redeem(t)
 		return
 	}
-	t.pending, t.way, t.seq, t.policy = false, w, a.ledger.seq, a.policy
+	t.stage, t.way, t.seq, t.policy = stageTaken, w, a.ledger.seq, a.policy
+	a.mark(t.at)
 	t.ends = slices.Grow(t.ends[:0], a.policy.leaves)[:a.policy.leaves]
 	a.policy.ends(w, a.state(), t.ends)
 }
@@ -137,56 +150,94 @@ func (p *spec) ends(w way, s state, ends []uint64) {
 	})
 }
 
+// Receipts are what is known of a key's, outstanding until some instant at the
+// most. Those are void that are older than a reset of the key, another policy, or
+// its being forgotten.
+type receipts struct {
+	until int64
+	void  uint64 // the ledger's seq then
+}
+
+// mark notes that there is a receipt for what was just taken at an instant.
+func (a *account) mark(at int64) {
+	until := saturatingAdd(at, int64(a.policy.reset(a.state(), at)))
+	if r := a.ledger.marks[a.hash]; until > r.until || r == (receipts{}) {
+		if a.ledger.marks == nil {
+			a.ledger.marks = make(map[uint64]receipts)
+		}
+		r.until = until
+		a.ledger.marks[a.hash] = r
+	}
+}
+
+// void makes worthless all receipts for a key up to now.
+func (l *ledger) void(hash uint64) {
+	if r, ok := l.marks[hash]; ok {
+		l.seq++
+		r.void = l.seq
+		l.marks[hash] = r
+	}
+}
+
+// forget drops what is known of receipts for which time has given back all.
+func (l *ledger) forget(reading int64) {
+	maps.DeleteFunc(l.marks, func(_ uint64, r receipts) bool { return r.until < reading })
+}
+
 // A hole is where debt was given back out of a bucket's line: what was taken
 // behind it has moved forward.
 type hole struct {
 	seq   uint64 // receipts that are younger do not know of it
-	leaf  int    // its number, or allLeaves
+	leaf  int    // its number
 	top   uint64 // the word at its end
 	gone  uint64 // ticks
 	until int64  // when time has passed whatever was behind it
 }
 
-// allLeaves is for a hole that all there was has gone into.
-const allLeaves = -1
+// mostHoles is how many a line has before it is easier to give back nothing any
+// more of the receipts that there are.
+const mostHoles = 1 << 12
 
-// bore notes a hole, if anybody could ever ask for it. Its until is given as a
+// bore notes a hole, if there is anybody to ask for it. Its until is given as a
 // wait from now.
 func (a *account) bore(h hole, wait, now int64) {
-	if !a.ledger.issued || wait == 0 {
+	if r, ok := a.ledger.marks[a.hash]; !ok || r.until <= now || wait == 0 {
 		return
+	}
+	l := a.lined()
+	if len(l.holes) == mostHoles {
+		l.holes = l.holes[:0]
+		a.ledger.void(a.hash)
 	}
 	a.ledger.seq++
 	h.seq, h.until = a.ledger.seq, saturatingAdd(now, wait)
-	l := a.lined()
-	l.holes = append(l.holes, h)
-}
-
-// void makes worthless all receipts up to now.
-func (a *account) void(now int64) {
-	wait := int64(a.policy.reset(a.state(), now))
-	if !a.line.empty() {
-		for _, h := range a.line.holes {
-			wait = max(wait, saturatingSub(h.until, now))
-		}
-		a.line.holes = a.line.holes[:0]
+	if len(l.holes) == 0 || h.until < l.closes {
+		l.closes = h.until
 	}
-	a.bore(hole{leaf: allLeaves}, wait, now)
+	l.holes = append(l.holes, h)
 }
 
 // forget drops the holes that nothing is behind any more.
 func (l *line) forget(now int64) {
-	if len(l.holes) > 0 {
-		l.holes = slices.DeleteFunc(l.holes, func(h hole) bool { return h.until <= now })
+	if len(l.holes) == 0 || now < l.closes {
+		return
+	}
+	l.holes = slices.DeleteFunc(l.holes, func(h hole) bool { return h.until <= now })
+	l.closes = math.MaxInt64
+	for _, h := range l.holes {
+		l.closes = min(l.closes, h.until)
 	}
 }
 
 // giveBack gives back n of what was taken with a ticket, as far as it is still
 // outstanding.
 func (a *account) giveBack(t *ticket, now, n int64) {
-	if !a.policy.alike(t.policy) || a.line.voided(t) {
-		return
+	if a.policy.alike(t.policy) && t.seq >= a.ledger.marks[a.hash].void {
+		a.giveBackFrom(t, now, n)
 	}
+}
+
+func (a *account) giveBackFrom(t *ticket, now, n int64) {
 	s := a.state()
 	a.policy.refresh(s, now)
 	a.policy.eachPayer(t.way, s, func(number int, p *spec, s state) {
@@ -227,12 +278,6 @@ func (a *account) giveBackTicks(b tokenBucket, s state, number int, t *ticket, n
 	if s.words[0] = 0; debt > given {
 		s.words[0] = b.word(debt-given, now)
 	}
-}
-
-// voided reports whether a ticket is from before the account was reset, or under
-// another policy.
-func (l *line) voided(t *ticket) bool {
-	return l != nil && slices.ContainsFunc(l.holes, func(h hole) bool { return h.leaf == allLeaves && h.seq > t.seq })
 }
 
 // moved returns where a place in a bucket's line is now that was seen at some

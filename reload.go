@@ -3,7 +3,7 @@ package weir
 import "github.com/goweir/weir/internal/table"
 
 // setPolicy puts another policy in force. From the moment that its decider is
-// stored nobody decides by an old one: whoever comes to a shard whose states are
+// stored nobody decides about a key by an old one: whoever comes to a shard whose states are
 // still the old one's brings them along first. So nobody waits for more than one
 // shard, and here the others are seen to.
 func (c *clients) setPolicy(p Policy) error {
@@ -17,8 +17,8 @@ func (c *clients) setPolicy(p Policy) error {
 		return nil
 	}
 	next := d.after(p)
+	c.shared.setDecider(next) // first: it reads the clock, which may panic
 	c.decider.Store(next)
-	c.shared.setDecider(next)
 	shards := c.states.Shards()
 	for i := range shards {
 		c.lockShard(&shards[i])

@@ -34,7 +34,7 @@ type Reservation struct {
 	keeper keeper
 	hash   uint64
 	ticket *ticket
-	turn   uint64 // of the ticket
+	use    uint64 // of the ticket
 	at     int64
 	n      int64
 	err    error
@@ -70,14 +70,15 @@ func (r Reservation) Delay() time.Duration {
 func (r Reservation) look() (left time.Duration, err error) {
 	o := r.keeper.open(r.hash, 0, nil)
 	defer o.close()
-	at := r.at
-	if t := r.ticket; t.turn == r.turn {
-		if !t.pending && t.era != 0 {
-			return 0, t.err
-		}
-		at = t.at
+	o.advance(o.reading)
+	switch t := r.ticket; {
+	case t.use != r.use || t.stage == stageTaken:
+		return 0, nil
+	case t.stage == stageStruck:
+		return 0, t.err
+	default:
+		return time.Duration(saturatingSub(t.at, o.reading)), nil
 	}
-	return time.Duration(saturatingSub(at, o.reading)), nil
 }
 
 // Cancel takes it back before its instant, as if it had never been. After that it
@@ -88,8 +89,8 @@ func (r Reservation) Cancel() {
 	}
 	o := r.keeper.open(r.hash, 0, nil)
 	defer o.close()
-	if o.advance(o.reading); r.stands() && r.ticket.pending {
-		o.line.strike(o.line.find(r.ticket))
+	if o.advance(o.reading); r.ticket.use == r.use && r.ticket.stage == stagePending {
+		o.strike(r.ticket)
 		o.ledger.redeem(r.ticket)
 	}
 }
@@ -105,33 +106,42 @@ func (r Reservation) Settle(actual int) {
 		return
 	}
 	less := r.n - int64(max(0, actual))
-	o := r.keeper.open(r.hash, min(1, max(0, -less)), nil)
-	defer o.close()
-	now := o.advance(o.reading)
-	t := r.ticket
-	if !r.stands() {
-		return
-	}
-	switch {
-	case less < 0:
-		o.charge(now, -less)
-	case less > 0 && t.pending && less == r.n:
-		o.line.strike(o.line.find(t))
-		t.pending = false
-	case less > 0 && t.pending:
-		o.line.pending[o.line.find(t)].n -= less
-		o.changed()
-	case less > 0 && t.era == o.decider.era:
-		o.giveBack(t, now, less)
-	}
-	if t.settled = t.pending; !t.settled {
-		o.ledger.redeem(t)
+	o := r.keeper.open(r.hash, 0, nil)
+	first := o.settle(r, less)
+	o.close()
+	if first && less < 0 {
+		chargeKey(r.keeper, r.hash, -less)
 	}
 }
 
-// stands reports whether the receipt is still good for anything.
-func (r Reservation) stands() bool {
-	return r.ticket.turn == r.turn && r.ticket.err == nil && !r.ticket.settled
+// settle gives back what a reservation cost less, and reports whether it is the
+// first to say so.
+func (o *opened) settle(r Reservation, less int64) bool {
+	now, t := o.advance(o.reading), r.ticket
+	if t.use != r.use {
+		return false
+	}
+	switch t.stage {
+	case stageSettled, stageStruck:
+		return false
+	case stageTaken:
+		if less > 0 && t.era == o.decider.era {
+			o.giveBack(t, now, less)
+		}
+	case stagePending:
+		if less == r.n {
+			o.strike(t)
+			break
+		}
+		if less > 0 {
+			o.line.pending[o.line.find(t)].n -= less
+			o.changed()
+		}
+		t.stage = stageSettled // SetPolicy may still lay it out anew
+		return true
+	}
+	o.ledger.redeem(t)
+	return true
 }
 
 // reserve makes a reservation of n that is not further off than most.
@@ -143,33 +153,40 @@ func (o *opened) reserve(n int64, most time.Duration) (*ticket, error) {
 	case o.refused:
 		return nil, ErrQueueFull
 	}
-	now := o.advance(o.reading)
 	if n > 0 && !o.under(p) {
 		// What is refused leaves the account under the policy that it has.
-		trial := o.ledger.trial(o.account)
-		trial.carry(p, now)
-		if _, _, err := trial.turn(o.reading, now, n, most); err != nil {
+		if _, err := o.as(p, o.reading).turn(o.reading, n, most); err != nil {
 			return nil, err
 		}
+		before := (*account)(nil).copyOf(o.account)
 		o.become(p, o.reading)
+		o.before = before
 	}
-	t := o.ledger.issue(o.decider.era)
 	if n == 0 {
+		t := o.ledger.issue(o.decider.era)
 		t.at = o.reading
 		return t, nil
 	}
-	wait, way, err := o.turn(o.reading, now, n, most)
+	turn, err := o.turn(o.reading, n, most)
 	if err != nil {
-		o.ledger.redeem(t)
 		return nil, err
 	}
-	o.enter(t, way, now, n, int64(wait))
+	t := o.ledger.issue(o.decider.era)
+	o.enter(t, n, turn)
 	return t, nil
 }
 
-// turn returns how long after an instant n would be admitted, behind those who
-// wait, and in which way, if that is not further off than most from a reading.
-func (a *account) turn(reading, now, n int64, most time.Duration) (time.Duration, way, error) {
+// A turn is when something is admitted, and who pays.
+type turn struct {
+	now  int64 // when it was asked for
+	wait int64 // from then on
+	way  way
+}
+
+// turn returns when n would be admitted, behind those who wait, if that is not
+// further off than most from a reading.
+func (a *account) turn(reading, n int64, most time.Duration) (turn, error) {
+	now := a.advance(reading)
 	p, s := a.front(now)
 	full := []bool(nil)
 	wait := p.wait(s, now, n)
@@ -178,12 +195,14 @@ func (a *account) turn(reading, now, n int64, most time.Duration) (time.Duration
 		wait = p.waitWithout(full, 0, s, now, n)
 	}
 	switch {
+	case wait == Never:
+		return turn{}, ErrNever
 	case wait == forFull:
-		return 0, 0, ErrQueueFull
+		return turn{}, ErrQueueFull
 	case wait > maxSpan, now > math.MaxInt64-int64(wait), later(wait, saturatingSub(now, reading)) > max(0, most):
-		return 0, 0, ErrTooLong
+		return turn{}, ErrTooLong
 	}
-	return wait, p.way(full, 0, s, now+int64(wait), n), nil
+	return turn{now, int64(wait), p.way(full, 0, s, now+int64(wait), n)}, nil
 }
 
 // fullQueues says of each leaf whether it is a LeakyBucket for which as many are
@@ -193,7 +212,9 @@ func (a *account) fullQueues(p *spec, s state) []bool {
 	l.queued = slices.Grow(l.queued[:0], p.leaves)[:p.leaves]
 	l.full = slices.Grow(l.full[:0], p.leaves)[:p.leaves]
 	clear(l.queued)
-	if a.line != nil {
+	if a.line.waited() && p.leaves == 1 {
+		l.queued[0] = len(a.line.pending)
+	} else if a.line.waited() {
 		for _, e := range a.line.pending {
 			p.eachPayer(e.way, s, func(number int, _ *spec, _ state) { l.queued[number]++ })
 		}
@@ -206,21 +227,25 @@ func (a *account) fullQueues(p *spec, s state) []bool {
 	return l.full
 }
 
-// reserve is what Reserve and Wait come to.
-func (c *core) reserve(k keeper, hash uint64, n int, most time.Duration) Reservation {
+// reserve is what Reserve and Wait come to. tried says that it was counted
+// already if there was no room for the key.
+func (c *core) reserve(k keeper, hash uint64, n int, most time.Duration, tried bool) Reservation {
 	if c.shadow {
 		most = 0
 	}
 	o := k.open(hash, int64(n), nil)
+	if o.overflowed && !tried && n > 0 {
+		c.tally.Add(countOverflowed)
+	}
 	t, err := o.reserve(int64(n), most)
 	r := Reservation{n: int64(n), err: err}
 	switch {
 	case err == nil:
-		r.keeper, r.hash, r.ticket, r.turn, r.at = o.keeper, hash, t, t.turn, t.at
+		r.keeper, r.hash, r.ticket, r.use, r.at = o.keeper, hash, t, t.use, t.at
 	case c.shadow:
 		// A receipt that stands for nothing: it is spent.
 		t = o.ledger.issue(o.decider.era)
-		r = Reservation{keeper: o.keeper, hash: hash, ticket: t, turn: t.turn, at: o.reading}
+		r = Reservation{keeper: o.keeper, hash: hash, ticket: t, use: t.use, at: o.reading}
 		o.ledger.redeem(t)
 	}
 	o.close()
@@ -241,7 +266,7 @@ func (c *core) wait(ctx context.Context, k keeper, hash uint64, n int) error {
 	if deadline, ok := ctx.Deadline(); ok && neverStepsBack(c.clock) {
 		most, hurry = time.Until(deadline), true
 	}
-	r := c.reserve(k, hash, n, most)
+	r := c.reserve(k, hash, n, most, true)
 	switch {
 	case r.keeper != nil:
 		return c.sleep(ctx, r)
@@ -252,62 +277,89 @@ func (c *core) wait(ctx context.Context, k keeper, hash uint64, n int) error {
 }
 
 // sleep waits for a reservation's instant, also if that is laid out anew.
-func (c *core) sleep(ctx context.Context, r Reservation) error {
-	t := r.ticket
+func (c *core) sleep(ctx context.Context, r Reservation) (err error) {
+	left := false
+	defer func() {
+		if !left { // the clock has panicked
+			_ = c.leave(r, context.Canceled)
+		}
+	}()
 	slept := false
 	for at := r.at; ; {
-		o := r.keeper.open(r.hash, 0, nil)
-		o.advance(o.reading)
-		if !t.pending || slept && t.at == at {
-			err := t.err
-			o.line.detach(t)
-			o.ledger.redeem(t)
-			o.close()
-			return err
-		}
 		awake, wake := context.WithCancel(ctx)
-		at, t.wake = t.at, wake
-		o.close()
-
+		next, waits := c.await(r, at, slept, wake)
+		if !waits {
+			wake()
+			left = true
+			return c.leave(r, nil)
+		}
+		at = next
 		err := c.clock.SleepUntil(awake, time.Duration(at))
 		slept = err == nil
 		woken := awake.Err() != nil && ctx.Err() == nil
 		wake()
 		if !slept && !woken {
+			left = true
 			return c.leave(r, err)
 		}
 	}
 }
 
-// leave gives up waiting because of an error, unless it is the turn now.
+// await returns until when a reservation has to be waited for, and whether it
+// does: not after having slept until at, if that is still its instant. wake is
+// called when it is no longer.
+func (c *core) await(r Reservation, at int64, slept bool, wake func()) (next int64, waits bool) {
+	o := r.keeper.open(r.hash, 0, nil)
+	defer o.close()
+	o.advance(o.reading)
+	t := r.ticket
+	if t.stage != stagePending && t.stage != stageAbandoned || slept && t.at == at {
+		return 0, false
+	}
+	t.wake = wake
+	return t.at, true
+}
+
+// leave ends waiting: with nil because the turn has come, and otherwise because of
+// an error, unless it has come all the same.
 func (c *core) leave(r Reservation, err error) error {
 	o := r.keeper.open(r.hash, 0, nil)
 	defer o.close()
 	o.advance(o.reading)
 	t := r.ticket
-	if t.pending {
-		o.line.strike(o.line.find(t))
-	} else {
+	switch {
+	case t.stage == stageStruck:
 		err = t.err
+	case t.stage == stageTaken || t.at <= o.reading:
+		err = nil
+	}
+	if t.stage == stagePending {
+		if err != nil {
+			o.strike(t)
+		} else {
+			o.line.detach(t) // it is charged at its instant
+		}
 	}
 	o.ledger.redeem(t)
 	return err
 }
 
-func (c *core) charge(k keeper, hash uint64, n int) {
+// chargeKey is what Charge comes to.
+func chargeKey(k keeper, hash uint64, n int64) {
 	if n <= 0 {
 		return
 	}
 	o := k.open(hash, 1, nil)
 	defer o.close()
-	o.account.charge(o.advance(o.reading), int64(n))
+	o.account.charge(o.advance(o.reading), n)
 }
 
-func (c *core) refund(k keeper, hash uint64, n int) {
+// refundKey is what Refund comes to.
+func refundKey(k keeper, hash uint64, n int64) {
 	if n <= 0 {
 		return
 	}
-	o := k.open(hash, 0, nil)
+	o := k.open(hash, whereItIs, nil)
 	defer o.close()
-	o.account.refund(o.advance(o.reading), int64(n))
+	o.account.refund(o.advance(o.reading), n)
 }

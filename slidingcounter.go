@@ -111,7 +111,7 @@ func (c slidingCounter) take(s state, now, n int64) {
 }
 
 // mostCounted is what charging may bring a count to: two of them can be added.
-const mostCounted = 1 << 62
+const mostCounted = 1 << 61
 
 func (c slidingCounter) put(s state, seen counts) {
 	s.words[0], s.words[1], s.words[2] = uint64(seen.k), seen.previous, seen.current
