@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
-	"strconv"
 	"time"
 )
 
@@ -116,52 +115,4 @@ func (l Limit) interval() uint64 {
 	}
 	count := uint64(l.count)
 	return (uint64(l.period)*ticksPerNano + count - 1) / count
-}
-
-// String returns the limit as "100/s", "5/10s burst 20", "unlimited" or, for
-// the zero Limit, "0".
-func (l Limit) String() string {
-	switch {
-	case l.unlimited:
-		return "unlimited"
-	case l == Limit{}:
-		return "0"
-	}
-	text := strconv.Itoa(l.count) + "/" + periodText(l.period)
-	if l.burst != l.count {
-		text += " burst " + strconv.Itoa(l.burst)
-	}
-	return text
-}
-
-// periodText writes a period with as few units as it takes: "s" for one
-// second, "10s", "1h30m", "100ms".
-func periodText(d time.Duration) string {
-	switch d {
-	case time.Second:
-		return "s"
-	case time.Minute:
-		return "m"
-	case time.Hour:
-		return "h"
-	case 24 * time.Hour:
-		return "d"
-	}
-	if d <= 0 {
-		return d.String()
-	}
-	var text string
-	for _, u := range [...]struct {
-		unit time.Duration
-		name string
-	}{
-		{24 * time.Hour, "d"}, {time.Hour, "h"}, {time.Minute, "m"}, {time.Second, "s"},
-		{time.Millisecond, "ms"}, {time.Microsecond, "us"}, {time.Nanosecond, "ns"},
-	} {
-		if n := d / u.unit; n > 0 {
-			text += strconv.FormatInt(int64(n), 10) + u.name
-			d -= n * u.unit
-		}
-	}
-	return text
 }

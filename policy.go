@@ -78,6 +78,9 @@ func combinationText(name string, parts []Policy) string {
 	return name + "(" + strings.Join(texts, ", ") + ")"
 }
 
+// mostWords bounds the state of a policy: a table has so many for each key.
+const mostWords = 1 << 14
+
 func newCombination(a Algorithm, text string, parts []Policy) Policy {
 	p := &spec{algorithm: a, parts: slices.Clone(parts), name: text, text: text}
 	ahead := false
@@ -94,6 +97,10 @@ func newCombination(a Algorithm, text string, parts []Policy) Policy {
 		p.queues = p.queues || part.queues
 		if p.ways = waysOf(a, p.ways, part.ways, i == 0); p.ways == 0 {
 			p.err = fmt.Errorf("weir: %s with more than 2^63 ways to pay: leave out some of the first-of in it", a)
+			break
+		}
+		if p.size > mostWords {
+			p.err = fmt.Errorf("weir: %s with a state of more than %d words: leave out some of its parts", a, mostWords)
 			break
 		}
 		ahead = ahead || part.ahead != nil
@@ -183,19 +190,6 @@ func (p Policy) Validate() error {
 		return errors.New("weir: the zero Policy: make one with TokenBucket or another of the constructors")
 	}
 	return p.err
-}
-
-// String returns the policy as "token-bucket 100/s burst 20" or
-// "all(token-bucket 10/s, sliding-window 1000/h)", with `as "name"` behind it
-// if Named gave it one.
-func (p Policy) String() string {
-	switch {
-	case p.spec == nil:
-		return "invalid"
-	case p.name != p.text:
-		return p.text + " as " + strconv.Quote(p.name)
-	}
-	return p.text
 }
 
 // MaxWithin returns an upper bound on what any span [t, t+d) can admit, whatever
