@@ -14,7 +14,8 @@
 // algorithm with a limit: [TokenBucket], [LeakyBucket], [FixedWindow],
 // [SlidingWindow], [SlidingCounter]; or several policies that decide as one:
 // [All] of them must admit, or the [FirstOf] them that admits pays, as in
-// [BurstReserve]. Both are immutable values.
+// [BurstReserve]. Both are immutable values, and are read from text by
+// [ParseLimit] and [ParsePolicy].
 //
 // # Limiters
 //
@@ -22,6 +23,9 @@
 // key. Allow consumes one, AllowN several or nothing, and Take says more in its
 // [Decision]: what remains, when to try again, when it is full. Peek says what
 // Take would. Nothing is consumed by a denial.
+//
+// Several limiters, each with a key of its own, are decided together as
+// [Layers]: all of them are charged, or none.
 //
 // # Waiting, settling, changing
 //

@@ -36,6 +36,7 @@ type opened struct {
 	decider *decider
 	reading int64 // of the clock
 
+	brief      bool // what is taken is given back soon, or never
 	overflowed bool // it is a new key, and there was no room for it
 	refused    bool // nor is any
 

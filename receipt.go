@@ -4,6 +4,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"time"
 )
 
 // A ticket is what the copies of a Reservation have in common. It is its keeper's,
@@ -11,6 +12,7 @@ import (
 type ticket struct {
 	use    uint64 // to Reservations of another use it means nothing
 	stage  stage
+	brief  bool  // it is given back soon, or never
 	at     int64 // the instant
 	way    way
 	ends   []uint64 // of each bucket, the word that taking n made; one if that will do
@@ -51,7 +53,7 @@ func (t *ticket) alert() {
 // A ledger is what the accounts under one lock have in common.
 type ledger struct {
 	accounts map[uint64]*account // of a shard, by the table's hash
-	marks    map[uint64]receipts     // of keys that may have receipts, likewise
+	marks    map[uint64]receipts // of keys that may have receipts, likewise
 	seq      uint64              // of holes and marks
 	free     *ticket
 	chunk    []ticket
@@ -136,7 +138,11 @@ func (a *account) record(t *ticket, w way) {
 		return
 	}
 	t.stage, t.way, t.seq, t.policy = stageTaken, w, a.ledger.seq, a.policy
-	a.mark(t.at)
+	if t.brief {
+		a.mark(saturatingAdd(t.at, int64(briefly)))
+	} else {
+		a.mark(saturatingAdd(t.at, int64(a.policy.reset(a.state(), t.at))))
+	}
 	t.ends = slices.Grow(t.ends[:0], a.policy.leaves)[:a.policy.leaves]
 	a.policy.ends(w, a.state(), t.ends)
 }
@@ -158,16 +164,21 @@ type receipts struct {
 	void  uint64 // the ledger's seq then
 }
 
-// mark notes that there is a receipt for what was just taken at an instant.
-func (a *account) mark(at int64) {
-	until := saturatingAdd(at, int64(a.policy.reset(a.state(), at)))
-	if r := a.ledger.marks[a.hash]; until > r.until || r == (receipts{}) {
-		if a.ledger.marks == nil {
-			a.ledger.marks = make(map[uint64]receipts)
-		}
-		r.until = until
-		a.ledger.marks[a.hash] = r
+// briefly is how long what Layers have charged can be given back at the most,
+// while they wait for those that are far away.
+const briefly = time.Minute
+
+// mark notes that there is a receipt, outstanding until some instant.
+func (a *account) mark(until int64) {
+	r, ok := a.ledger.marks[a.hash]
+	if ok && until <= r.until {
+		return
 	}
+	if a.ledger.marks == nil {
+		a.ledger.marks = make(map[uint64]receipts)
+	}
+	r.until = until
+	a.ledger.marks[a.hash] = r
 }
 
 // void makes worthless all receipts for a key up to now.
@@ -194,23 +205,25 @@ type hole struct {
 	until int64  // when time has passed whatever was behind it
 }
 
-// mostHoles is how many a line has before it is easier to give back nothing any
-// more of the receipts that there are.
-const mostHoles = 1 << 12
+// mostHoles is how many a line has before the older half is forgotten, with the
+// receipts from before those.
+const mostHoles = 1 << 11
 
 // bore notes a hole, if there is anybody to ask for it. Its until is given as a
 // wait from now.
 func (a *account) bore(h hole, wait, now int64) {
-	if r, ok := a.ledger.marks[a.hash]; !ok || r.until <= now || wait == 0 {
+	r, ok := a.ledger.marks[a.hash]
+	if !ok || r.until <= now || wait == 0 {
 		return
 	}
 	l := a.lined()
 	if len(l.holes) == mostHoles {
-		l.holes = l.holes[:0]
-		a.ledger.void(a.hash)
+		r.void = max(r.void, l.holes[mostHoles/2-1].seq)
+		a.ledger.marks[a.hash] = r
+		l.holes = slices.Delete(l.holes, 0, mostHoles/2)
 	}
 	a.ledger.seq++
-	h.seq, h.until = a.ledger.seq, saturatingAdd(now, wait)
+	h.seq, h.until = a.ledger.seq, min(saturatingAdd(now, wait), r.until)
 	if len(l.holes) == 0 || h.until < l.closes {
 		l.closes = h.until
 	}

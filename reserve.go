@@ -172,6 +172,7 @@ func (o *opened) reserve(n int64, most time.Duration) (*ticket, error) {
 		return nil, err
 	}
 	t := o.ledger.issue(o.decider.era)
+	t.brief = o.brief
 	o.enter(t, n, turn)
 	return t, nil
 }

@@ -28,6 +28,7 @@ func TestShareThatIsAllowed(t *testing.T) {
 		{ReservePending(), 1},
 		{TakeAs(), 1},
 		{TakeAsMany(n), 1},
+		{Layers(), 1},
 	} {
 		for _, by := range test.c.Contenders {
 			if by.Module == "" { // a floor decides nothing

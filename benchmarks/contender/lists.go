@@ -28,6 +28,9 @@ func Reserving() []Contender {
 	return []Contender{FloorSingle, WeirCancel, WeirSettle, XTimeCancel}
 }
 
+// Layered are three limits that have to be passed, and one.
+func Layered() []Contender { return []Contender{WeirLayers, WeirThree, WeirKeyed} }
+
 // WithPlans are a PerClient whose clients have policies of their own, and one
 // whose clients have not.
 func WithPlans() []Contender { return []Contender{WeirTakeAs, WeirPlans, WeirTake} }

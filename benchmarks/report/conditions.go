@@ -39,7 +39,7 @@ func (r Results) contenders(p *page) {
 	p.line("| name | module | used as |\n|---|---|---|")
 	seen := map[string]bool{}
 	list := slices.Concat(contender.Singles(), contender.Hot(), []contender.Contender{contender.FloorTable, contender.WeirLogs},
-		contender.Waiting(), contender.Reserving(), contender.WithPlans())
+		contender.Waiting(), contender.Reserving(), contender.WithPlans(), contender.Layered())
 	for _, c := range list {
 		if seen[c.How] {
 			continue

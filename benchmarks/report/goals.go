@@ -60,7 +60,7 @@ func (r Results) goals() []goal {
 	allowed, denied := r.speed("limiter-allowed"), r.speed("limiter-denied")
 	hot, hotDenied := r.speed("hot-allowed"), r.speed("hot-denied")
 	uniform, zipf := r.speed("uniform-1m"), r.speed("zipf")
-	insert, wait := r.speed("insert"), r.speed("wait")
+	insert, wait, layers := r.speed("insert"), r.speed("wait"), r.speed("layers")
 	goals := []goal{
 		atMost(1.3, "", "one limiter, Allow / (clock reading + CAS)", serial(allowed, "weir", "floor")),
 		atLeast(2.2, "", "x/time/rate Allow / weir Allow", serial(allowed, "x/time/rate", "weir")),
@@ -77,8 +77,9 @@ func (r Results) goals() []goal {
 		atMost(1.3, "", "Zipf 1.1 over a million / the floor", serial(zipf, "weir", "floor")),
 		atMost(0.35, "", "insert a new key / the best peer", serial(insert, "weir", insert.bestPeer())),
 		atMost(1.2, "", "Wait that need not sleep / Allow", serial(wait, "weir", "weir, Allow")),
-		atMost(0, "", "allocations of Wait, Reserve, Cancel, Settle or TakeAs, the most of these",
-			r.mostAllocs("wait", "reserve", "reserve-pending", "takeas", "takeas-1m")),
+		atMost(3.5, "", "three layers, Allow / one limiter per client, Allow", serial(layers, "weir", "weir, Allow")),
+		atMost(0, "", "allocations of Wait, Reserve, Cancel, Settle, TakeAs or three layers, the most of these",
+			r.mostAllocs("wait", "reserve", "reserve-pending", "takeas", "takeas-1m", "layers")),
 	}
 	goals = append(goals, r.memoryGoals()...)
 	return append(goals, r.latencyGoals()...)

@@ -71,6 +71,7 @@ func (r *runner) cases() []cases.Case {
 		cases.ReservePending(),
 		cases.TakeAs(),
 		cases.TakeAsMany(r.million),
+		cases.Layers(),
 	}
 }
 

@@ -1,0 +1,259 @@
+package weir
+
+import (
+	"context"
+	"errors"
+)
+
+// A Layer is one of several limits that a request of type R has to pass: a
+// limiter, what a request's key in it is, and what it costs there. It is an
+// immutable value. Make one with Global, By or Remote.
+type Layer[R any] struct {
+	cell    *cell
+	clients *clients
+	core    *core
+	hash    func(R) (uint64, bool) // of the key; nil for a Limiter
+	cost    func(R) int            // nil for the n of the call
+	remote  *Remote[R]
+}
+
+// Global returns the layer of a limiter that all requests share.
+func Global[R any](l *Limiter) Layer[R] { return Layer[R]{cell: &l.cell, core: &l.core} }
+
+// By returns the layer of a limiter per client. key says who the client of a
+// request is; with false the layer does not apply to it.
+func By[R any, K comparable](c *PerClient[K], key func(R) (K, bool)) Layer[R] {
+	return Layer[R]{clients: c.clients, core: &c.clients.core, hash: func(r R) (uint64, bool) {
+		k, ok := key(r)
+		if !ok {
+			return 0, false
+		}
+		return c.hash(k), true
+	}}
+}
+
+// A Remote is a layer that is decided elsewhere, in a store that several
+// programs share, say: what a package for such a store returns a Layer of. Its
+// functions must be safe for concurrent use.
+type Remote[R any] struct {
+	// Take consumes n of a request's key, or nothing. It is called once all other
+	// layers have admitted the request. applies is false if it has no key.
+	Take func(ctx context.Context, r R, n int) (d Decision, applies bool, err error)
+	// Peek says what Take would.
+	Peek func(ctx context.Context, r R, n int) (d Decision, applies bool, err error)
+	// Refund gives back what Take took: a layer after it has denied the request.
+	// Its context is not done.
+	Refund func(ctx context.Context, r R, n int) error
+}
+
+// Layer returns the layer.
+func (r Remote[R]) Layer() Layer[R] { return Layer[R]{remote: &r} }
+
+// WithCost returns the layer with what a request costs there: tokens, bytes,
+// rows. Without it, that is the n of the call. A cost of 0 takes nothing, a
+// negative one is denied for ever.
+func (l Layer[R]) WithCost(cost func(R) int) Layer[R] {
+	l.cost = cost
+	return l
+}
+
+// Layers are several limits that a request has to pass, each with a key of its
+// own, decided together: all of them are charged, or none. It is safe for
+// concurrent use.
+//
+// Each layer is asked before any is charged. If one is used up by others in
+// between, what was charged already is given back exactly. Where two layers name
+// the same limiter and key it is charged once, by the greater cost. A layer
+// counts as Allowed what all of them allowed, and as Denied what it was the one to
+// deny. One with WithShadow denies nobody.
+type Layers[R any] struct {
+	layers  []Layer[R]
+	remotes []Layer[R]
+}
+
+// NewLayers returns the layers. Without any, all is allowed. It panics if one of
+// them was not made by Global, By or Remote.
+func NewLayers[R any](layers ...Layer[R]) *Layers[R] {
+	l := &Layers[R]{}
+	for _, layer := range layers {
+		switch {
+		case layer.remote != nil:
+			l.remotes = append(l.remotes, layer)
+		case layer.core != nil:
+			l.layers = append(l.layers, layer)
+		default:
+			panic("weir: NewLayers with the zero Layer: make one with Global, By or Remote")
+		}
+	}
+	return l
+}
+
+// Allow reports whether one more request is allowed now by all layers, and
+// consumes one in each if so, or what it costs there.
+func (l *Layers[R]) Allow(r R) bool {
+	if len(l.remotes) > 0 {
+		return l.Take(r, 1).Allowed
+	}
+	return l.take(r, 1, nil)
+}
+
+// Take consumes n in each layer, or what a request costs there, or nothing
+// anywhere. Of the Decision, Policy, Limit, ResetAfter and RetryAfter are those
+// of the layer that binds, as in All. Remaining is the largest n that all would
+// admit; where every layer has a cost of its own, the least that is left in one.
+// If a remote layer fails it denies; to tell that apart, use TakeContext.
+func (l *Layers[R]) Take(r R, n int) (d Decision) {
+	if len(l.remotes) == 0 {
+		l.take(r, n, &d)
+		return d
+	}
+	d, _ = l.TakeContext(context.Background(), r, n)
+	return d
+}
+
+// Peek returns what Take(r, n) would. It consumes nothing and counts nothing.
+func (l *Layers[R]) Peek(r R, n int) Decision {
+	var space [fewLayers]asked
+	var told [fewLayers]Decision
+	all := l.ask(r, n, space[:0])
+	answers := all.answers(told[:0])
+	if denied := all.look(answers); denied >= 0 {
+		return all.answer(answers, denied)
+	}
+	d, _, err := l.askRemotes(r, n, all, answers, func(remote *Remote[R], n int) (Decision, bool, error) {
+		return remote.Peek(context.Background(), r, n)
+	})
+	if err != nil {
+		return Decision{}
+	}
+	return d
+}
+
+// TakeContext is Take for layers that can fail: remote ones, which are charged
+// after all others. With an error, which is ctx's if that is done, nothing is
+// consumed and the Decision is none.
+func (l *Layers[R]) TakeContext(ctx context.Context, r R, n int) (d Decision, err error) {
+	if err := ctx.Err(); err != nil {
+		return Decision{}, err
+	}
+	if len(l.remotes) == 0 {
+		l.take(r, n, &d)
+		return d, nil
+	}
+	var space [fewLayers]asked
+	var told [fewLayers]Decision
+	all := l.ask(r, n, space[:0])
+	answers := all.answers(told[:0])
+	if denied := all.charge(answers, true); denied >= 0 {
+		return all.answer(answers, denied), nil
+	}
+	d, asked, err := l.askRemotes(r, n, all, answers, func(remote *Remote[R], n int) (Decision, bool, error) {
+		return remote.Take(ctx, r, n)
+	})
+	if err == nil && d.Allowed {
+		all.count()
+		return d, nil
+	}
+	all.undo()
+	for i := range asked {
+		layer := &l.remotes[i]
+		err = errors.Join(err, layer.remote.Refund(context.WithoutCancel(ctx), r, layer.costOf(r, n)))
+	}
+	if err != nil {
+		return Decision{}, err
+	}
+	return d, nil
+}
+
+// askRemotes asks the remote layers one after the other, until one denies or
+// fails, and returns what all layers together answer and how many of the remote
+// ones admitted it. If one denies, what the others were charged is given back.
+func (l *Layers[R]) askRemotes(r R, n int, all together, answers []Decision,
+	ask func(*Remote[R], int) (Decision, bool, error)) (d Decision, admitted int, err error) {
+
+	near := len(all)
+	for i := range l.remotes {
+		layer := &l.remotes[i]
+		cost := layer.costOf(r, n)
+		far, applies, err := ask(layer.remote, cost)
+		if err != nil {
+			return Decision{}, i, err
+		}
+		if !applies {
+			continue
+		}
+		all = append(all, asked{core: &farAway, counts: layer.cost == nil, costs: layer.cost != nil, cost: cost, wait: far.RetryAfter})
+		answers = append(answers, far)
+		if !far.Allowed {
+			all[:near].undo()
+			all[:near].untouched(answers)
+			return all.answer(answers, len(all)-1), i, nil
+		}
+	}
+	if n < 0 && len(all) == 0 {
+		return Decision{RetryAfter: Never}, 0, nil // no limit has anything to give
+	}
+	return all.answer(answers, -1), len(l.remotes), nil
+}
+
+// farAway stands for the limiter of a remote layer.
+var farAway core
+
+// take is what all verbs come to that concern no remote layer.
+func (l *Layers[R]) take(r R, n int, out *Decision) bool {
+	var space [fewLayers]asked
+	all := l.ask(r, n, space[:0])
+	if n < 0 && len(all) == 0 {
+		if out != nil {
+			*out = Decision{RetryAfter: Never}
+		}
+		return false
+	}
+	var told [fewLayers]Decision
+	var answers []Decision
+	if out != nil {
+		answers = all.answers(told[:0])
+	}
+	denied := all.charge(answers, false)
+	if denied < 0 {
+		all.count()
+	}
+	if out != nil {
+		*out = all.answer(answers, denied)
+	}
+	return denied < 0
+}
+
+// ask finds out which layers apply to a request, and where.
+func (l *Layers[R]) ask(r R, n int, all together) together {
+	for i := range l.layers {
+		layer := &l.layers[i]
+		hash := uint64(0)
+		if layer.hash != nil {
+			var applies bool
+			if hash, applies = layer.hash(r); !applies {
+				continue
+			}
+		}
+		a := all.of(layer.core, hash)
+		if a == nil {
+			all, a = all.another()
+			a.cell, a.clients, a.core, a.hash = layer.cell, layer.clients, layer.core, hash
+		}
+		if layer.cost == nil {
+			a.counts = true
+		} else if cost := layer.cost(r); !a.costs || cost > a.cost {
+			a.costs, a.cost = true, cost
+		}
+		a.n = a.costOf(n)
+	}
+	return all
+}
+
+// costOf returns what n of a request cost in the layer.
+func (l *Layer[R]) costOf(r R, n int) int {
+	if l.cost == nil {
+		return n
+	}
+	return l.cost(r)
+}

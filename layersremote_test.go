@@ -1,0 +1,296 @@
+package weir_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/goweir/weir"
+	"github.com/stretchr/testify/require"
+)
+
+// farAway is a store of somebody else's: a limiter here, that may fail, and has time for mischief before it answers.
+type farAway struct {
+	*weir.Limiter
+	fails    error
+	no       bool // it does not apply
+	meantime func()
+	ctx      context.Context // of the last refund
+}
+
+func (f *farAway) layer() weir.Layer[visit] {
+	answer := func(ask func(int) weir.Decision) func(context.Context, visit, int) (weir.Decision, bool, error) {
+		return func(_ context.Context, _ visit, n int) (weir.Decision, bool, error) {
+			if f.meantime != nil {
+				f.meantime()
+			}
+			if f.no || f.fails != nil {
+				return weir.Decision{Allowed: true, Remaining: 5}, !f.no, f.fails
+			}
+			return ask(n), true, nil
+		}
+	}
+	return weir.Remote[visit]{Take: answer(f.Take), Peek: answer(f.Peek), Refund: func(ctx context.Context, _ visit, n int) error {
+		f.ctx = ctx
+		f.Limiter.Refund(n)
+		return nil
+	}}.Layer()
+}
+
+func newFarAway(perHour int, name string, clock weir.Clock) *farAway {
+	return &farAway{Limiter: weir.New(weir.TokenBucket(weir.PerHour(perHour)).Named(name), weir.WithClock(clock))}
+}
+
+func TestRemoteLayersAreChargedLastAndGiveBack(t *testing.T) {
+	forEachKind(t, func(t *testing.T, k policyKind) {
+		onClocks(t, func(t *testing.T, clock bench) {
+			near, whole := newClients[int](t, k.policy, clock), weir.New(weir.TokenBucket(weir.PerHour(1000)), weir.WithClock(clock))
+			first, second := newFarAway(100, "first", clock), newFarAway(100, "second", clock)
+			layers := weir.NewLayers(first.layer(), weir.By(near, byAddr), second.layer(), weir.Global[visit](whole))
+			require.Equal(t, near.Peek(1, 1), layers.Take(someone, 1), "the least is left here")
+			require.Equal(t, []int{99, 99, 999}, []int{first.Tokens(), second.Tokens(), whole.Tokens()})
+			near.Reset(1)
+			used, before := near.Peek(1, 0), near.Stats()
+			same := func(why string) {
+				t.Helper()
+				require.Equal(t, used, near.Peek(1, 0), why)
+				require.Equal(t, before, near.Stats(), why)
+				require.Equal(t, 999, whole.Tokens(), why)
+				require.Equal(t, uint64(1), whole.Stats().Allowed, why)
+				require.Equal(t, 99, first.Tokens(), why)
+			}
+
+			require.True(t, second.AllowN(99))
+			peeked := layers.Peek(someone, 1)
+			d, err := layers.TakeContext(t.Context(), someone, 1)
+			require.NoError(t, err)
+			require.Equal(t, peeked, d)
+			require.Equal(t, weir.Decision{RetryAfter: 36 * sec, Policy: "second", Limit: 100, ResetAfter: time.Hour}, d)
+			before.Clients = near.Len() // it may be held, full
+			same("the second denies")
+			require.NoError(t, first.ctx.Err())
+
+			second.fails = errors.New("no answer")
+			ctx, cancel := context.WithCancel(t.Context())
+			second.meantime = cancel
+			d, err = layers.TakeContext(ctx, someone, 1)
+			require.ErrorIs(t, err, second.fails)
+			require.Zero(t, d)
+			require.NoError(t, first.ctx.Err(), "it is to give back all the same")
+			same("the second fails")
+			require.False(t, layers.Take(someone, 1).Allowed, "an error is no permission")
+			require.False(t, layers.Allow(someone))
+			same("the second still fails")
+
+			_, err = layers.TakeContext(ctx, someone, 1)
+			require.ErrorIs(t, err, context.Canceled)
+			same("nobody was asked")
+			second.no = true
+			second.fails = nil
+			require.True(t, layers.Allow(someone), "it does not apply")
+			require.Equal(t, []int{98, 0, 998}, []int{first.Tokens(), second.Tokens(), whole.Tokens()})
+			second.meantime = func() { t.Error("asked although one before has denied") }
+			drain(func() bool { return near.Allow(1) })
+			require.Equal(t, near.Peek(1, 1).RetryAfter, layers.Take(someone, 1).RetryAfter)
+		})
+	})
+}
+
+func TestLayersWithoutRemoteOnesObeyTheContext(t *testing.T) {
+	limiter := weir.New(weir.TokenBucket(weir.PerHour(5)))
+	layers := weir.NewLayers(weir.Global[visit](limiter))
+	d, err := layers.TakeContext(t.Context(), someone, 2)
+	require.NoError(t, err)
+	require.Equal(t, 3, d.Remaining)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	d, err = layers.TakeContext(ctx, someone, 1)
+	require.ErrorIs(t, err, context.Canceled)
+	require.Zero(t, d)
+	require.Equal(t, 3, limiter.Tokens())
+	require.Equal(t, [3]uint64{1, 0, 0}, counted(limiter.Stats()))
+}
+
+// Of local and remote ones the same binds as of local ones alone.
+func TestRemoteLayersBindAsOthersDo(t *testing.T) {
+	clock := weir.NewManualClock()
+	bucket := func(perHour int, opts ...weir.Option) *weir.Limiter {
+		return weir.New(weir.TokenBucket(weir.PerHour(perHour)).Named(fmt.Sprint("near ", perHour)), append(opts, weir.WithClock(clock))...)
+	}
+	both := func(t *testing.T, near weir.Layer[visit], far weir.Layer[visit], v visit, n int) weir.Decision {
+		layers := weir.NewLayers(far, near)
+		peeked := layers.Peek(v, n)
+		d, err := layers.TakeContext(t.Context(), v, n)
+		require.NoError(t, err)
+		require.Equal(t, peeked, d)
+		return d
+	}
+	for _, test := range []struct {
+		name      string
+		near, far int
+		n         int
+		remaining int
+		policy    string
+	}{
+		{"the least is near", 10, 20, 4, 6, "near 10"},
+		{"the least is far", 20, 10, 4, 6, "far"},
+		{"equal", 10, 10, 4, 6, "near 10"},
+		{"never here", 10, 20, 15, 10, "near 10"},
+		{"never there", 20, 10, 15, 10, "far"},
+		{"nothing to ask for", 10, 20, 0, 10, "near 10"},
+		{"less than nothing", 10, 20, -1, 10, "near 10"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			d := both(t, weir.Global[visit](bucket(test.near)), newFarAway(test.far, "far", clock).layer(), someone, test.n)
+			require.Equal(t, test.remaining, d.Remaining)
+			require.Equal(t, test.policy, d.Policy)
+		})
+	}
+	t.Run("both deny", func(t *testing.T) {
+		near, far := bucket(20), newFarAway(10, "far", clock)
+		near.AllowN(20)
+		far.AllowN(10)
+		require.Equal(t, weir.Decision{RetryAfter: 3 * time.Minute, Policy: "near 20", Limit: 20, ResetAfter: time.Hour},
+			both(t, weir.Global[visit](near), far.layer(), someone, 1), "the other is not even asked")
+	})
+	t.Run("with a cost of its own", func(t *testing.T) {
+		far := newFarAway(40, "far", clock)
+		d := both(t, weir.Global[visit](bucket(30)), far.layer().WithCost(bySize), visit{size: 20}, 1)
+		require.Equal(t, 29, d.Remaining, "20 more of the other unit are there for one more")
+		require.Equal(t, "near 30", d.Policy)
+		require.Equal(t, 20, far.Tokens())
+		require.Zero(t, both(t, weir.Global[visit](bucket(30)), far.layer().WithCost(bySize), visit{size: 15}, 1).Remaining)
+	})
+	t.Run("in the shadow", func(t *testing.T) {
+		trial := bucket(7, weir.WithShadow())
+		trial.AllowN(7)
+		d := both(t, weir.Global[visit](trial), newFarAway(40, "far", clock).layer(), someone, 1)
+		require.True(t, d.Shadowed)
+		require.Equal(t, "near 7", d.Policy)
+		require.Equal(t, 39, d.Remaining)
+		require.Positive(t, d.RetryAfter)
+	})
+	t.Run("nothing else applies", func(t *testing.T) {
+		nobody := weir.By(newClients[int](t, weir.SlidingWindow(weir.PerHour(1)), clock), func(visit) (int, bool) { return 0, false })
+		require.Equal(t, 4, both(t, nobody, newFarAway(5, "far", clock).layer(), someone, 1).Remaining)
+		gone := newFarAway(5, "far", clock)
+		gone.no = true
+		require.False(t, both(t, nobody, gone.layer(), someone, -1).Allowed)
+		require.True(t, both(t, nobody, gone.layer(), someone, 1).Allowed)
+	})
+}
+
+// What is given back is what a receipt would give back, whatever happens between.
+func TestRemoteLayersGiveBackExactly(t *testing.T) {
+	for seed := range uint64(500) {
+		c := randomly(seed + 5000)
+		p := choosePolicy(c, 2)
+		clock := &setClock{now: 1_700_000_000_000_000_000}
+		twin := newLayersTwin(t, p, !c.oneIn(3), weir.WithClock(clock))
+		leaves := newPlainPolicy(p).leaves()
+		far := &farAway{Limiter: weir.New(weir.TokenBucket(weir.Limit{}))} // it always denies
+		layers := weir.NewLayers(twin.layer(byAddr), far.layer())
+		v := visit{addr: 1}
+		var last weir.Decision
+		for step := range 40 {
+			n := chooseN(c, last, leaves)
+			var history []string
+			var program []mixOp
+			for range c(4) {
+				o := mixOp{verb: pick(c, "Take", "Take", "Charge", "Refund", "Reserve", "Advance", "SetPolicy", "TakeAs"), n: min(chooseN(c, last, leaves), 1<<30)}
+				o.d = max(0, min(chooseStep(c, clock.now, last, leaves), time.Hour))
+				o.policy = choosePolicy(c, 1)
+				program = append(program, o)
+				history = append(history, o.String())
+			}
+			run := func(verbs mixVerbs) {
+				w := &mixWorld{keys: []mixVerbs{verbs}}
+				for _, o := range program {
+					if o.verb == "Advance" {
+						clock.now += int64(o.d)
+					} else {
+						w.do(o)
+					}
+				}
+			}
+			began := clock.now
+			far.meantime = func() { run(twin.real(1)) }
+			admitted := twin.plain(1).Peek(n).Allowed
+			layers.Take(v, n)
+			clock.now = began
+			if admitted {
+				receipt := twin.plain(1).ReserveWithin(n, 0)
+				run(twin.plain(1))
+				receipt.Settle(0)
+			}
+			want, got := twin.plain(1).Peek(1), twin.real(1).Peek(1)
+			if want != got {
+				t.Fatalf("%v, seed %d, step %d: %d were taken and given back, meanwhile %q: it is left with\n%+v and not\n%+v",
+					p, seed, step, n, history, got, want)
+			}
+			last = want
+			clock.now = later(clock.now, min(max(0, chooseStep(c, clock.now, last, leaves)), 24*time.Hour))
+			far.meantime = nil
+			twin.real(1).Take(1)
+			twin.plain(1).Take(1)
+		}
+	}
+}
+
+// heldUp is a remote layer that keeps who asks waiting until it is told what to answer.
+type heldUp struct{ asked, answer chan bool }
+
+// Several are charged here and wait for the store, in whatever order it then answers them.
+func TestRemoteLayersGiveBackInAnyOrder(t *testing.T) {
+	for _, mix := range loadMixes(40, 40, 40) {
+		onClocks(t, func(t *testing.T, clock bench) {
+			for seed := range uint64(60) {
+				c := randomly(seed + 6000)
+				whole, one := weir.New(mix.whole, weir.WithClock(clock)), newClients[int](t, mix.addr, clock)
+				layers := weir.NewLayers(weir.Global[heldUp](whole), weir.By(one, func(heldUp) (int, bool) { return 0, true }),
+					weir.Remote[heldUp]{Take: func(_ context.Context, h heldUp, _ int) (weir.Decision, bool, error) {
+						h.asked <- true
+						return weir.Decision{Allowed: <-h.answer}, true, nil
+					}}.Layer())
+				var waiting []heldUp
+				admitted, history := 0, ""
+				settle := func(i int, yes bool) {
+					h := waiting[i]
+					history += fmt.Sprintf("answer %d of %d: %v; ", i, len(waiting), yes)
+					waiting = append(waiting[:i:i], waiting[i+1:]...)
+					h.answer <- yes
+					if <-h.asked; yes {
+						admitted++
+					}
+				}
+				for range 30 {
+					switch c(4) {
+					case 0, 1:
+						h := heldUp{make(chan bool), make(chan bool)}
+						history += "take; "
+						go func() {
+							layers.Take(h, 1)
+							h.asked <- false
+						}()
+						if <-h.asked {
+							waiting = append(waiting, h)
+						}
+					case 2:
+						if n := len(waiting); n > 0 {
+							settle(int(c(int64(n))), c.oneIn(3))
+						}
+					case 3:
+						history += "1 ms; "
+						clock.advance(ms)
+					}
+				}
+				for len(waiting) > 0 {
+					settle(int(c(int64(len(waiting)))), c.oneIn(3))
+				}
+				require.Equal(t, [2]int{40 - admitted, 40 - admitted}, [2]int{whole.Tokens(), one.Tokens(0)}, "%s, seed %d: %s", mix.name, seed, history)
+			}
+		})
+	}
+}
