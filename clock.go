@@ -17,7 +17,7 @@ type Clock interface {
 	// Now returns the time since a fixed origin, which may be negative.
 	Now() time.Duration
 	// SleepUntil returns nil once Now has reached t, or ctx's error if ctx
-	// is done first.
+	// is done first. Wait believes it: if it returns nil early, so does Wait.
 	SleepUntil(ctx context.Context, t time.Duration) error
 }
 

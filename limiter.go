@@ -60,18 +60,19 @@ func (l *Limiter) Tokens() int { return l.Peek(0).Remaining }
 // whether it is cancelled or not.
 func (l *Limiter) Reserve(n int) Reservation { return l.reserve(&l.cell, 0, n, Never, false) }
 
-// ReserveWithin is Reserve if that instant is not further off than most; otherwise
-// it takes nothing.
+// ReserveWithin is Reserve if that instant is not further off than most, of which
+// a negative one counts as 0; otherwise it takes nothing.
 func (l *Limiter) ReserveWithin(n int, most time.Duration) Reservation {
 	return l.reserve(&l.cell, 0, n, most, false)
 }
 
 // Wait waits until one is allowed, behind those who came before, and consumes it.
-// It fails at once, and consumes nothing, with ErrNever or ErrQueueFull; if ctx is
-// done, with its error; and if the turn would come after ctx's deadline, with an
+// It fails at once, and consumes nothing, with ErrNever, ErrQueueFull, or for more
+// than 30 years ErrTooLong; if ctx is done, with its error; and if the turn would come after ctx's deadline, with an
 // error that is context.DeadlineExceeded. (On a clock other than the system's,
 // which ctx does not go by, it sleeps until ctx is done.) If ctx is done while it
-// sleeps, it is as if it had never come.
+// sleeps, or the clock fails to sleep, whose error it then returns, it is as if it
+// had never come.
 func (l *Limiter) Wait(ctx context.Context) error { return l.wait(ctx, &l.cell, 0, 1) }
 
 // WaitN is Wait for n.

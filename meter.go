@@ -6,8 +6,8 @@ import (
 )
 
 // A meter is one algorithm with its limit: functions of a state, an instant, and
-// a number n from 0 to most. The wait for any n only ever shrinks as time passes,
-// and after a wait of 0, room is at least n and take may be called.
+// a number n, for wait, room and reset from 0 to most. The wait for any n only
+// ever shrinks as time passes, and after a wait of 0, room is at least n.
 //
 // The instant is not before the state's newest, but for the states that others
 // are looked at ahead in, with what is reserved taken at its time to come: that

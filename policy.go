@@ -183,8 +183,9 @@ func (p Policy) Equal(q Policy) bool {
 }
 
 // Validate returns an error that says what is wrong: an invalid Limit, a
-// window with a burst, a negative queue, a combination without parts or with an
-// invalid one, or the zero Policy.
+// window with a burst, a negative queue, a combination without parts, with an
+// invalid one, with a state of more than 16384 words or with more than 2^63 ways
+// to pay, or the zero Policy.
 func (p Policy) Validate() error {
 	if p.spec == nil {
 		return errors.New("weir: the zero Policy: make one with TokenBucket or another of the constructors")

@@ -27,8 +27,9 @@ var (
 var errPastDeadline = fmt.Errorf("weir: the turn would come too late: %w", context.DeadlineExceeded)
 
 // A Reservation is a receipt for what was reserved, for now or for an instant to
-// come. That instant is fixed when it is made; only a new policy, or Reset, lays
-// out anew what is still to come. Copies are the same receipt. The zero
+// come. That instant is fixed when it is made; only another policy, for all or
+// for its key, or Reset, lays out anew what is still to come. Copies are the same
+// receipt. The zero
 // Reservation is not OK. It is safe for concurrent use.
 type Reservation struct {
 	keeper keeper

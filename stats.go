@@ -9,8 +9,8 @@ type Stats struct {
 	Allowed, Denied uint64
 	// Shadowed counts those of the denied that WithShadow let through.
 	Shadowed uint64
-	// Waiting is how many reservations there are whose instant is still to come:
-	// 0 until there are reservations.
+	// Waiting is how many reservations there are whose instant is still to come,
+	// those of Wait included.
 	Waiting int
 	// Clients is how many keys a PerClient holds now; 0 for a Limiter.
 	Clients int
