@@ -20,6 +20,7 @@ type cell struct {
 // A held is the slot of a state, and who decides about it.
 type held struct {
 	decider
+	word *uint64 // the slot's first
 	slot []uint64
 }
 
@@ -27,14 +28,15 @@ type held struct {
 const cellWords = 16
 
 func newHeld(d *decider) *held {
-	return &held{*d, make([]uint64, d.slotSize(), max(cellWords, d.slotSize()))}
+	slot := make([]uint64, d.slotSize(), max(cellWords, d.slotSize()))
+	return &held{*d, &slot[0], slot}
 }
 
 // decide has the state decided, without the lock where that will do.
 func (c *cell) decide(n int64, consume bool, out *Decision) bool {
 	h := c.held.Load()
 	if h.bucket != nil {
-		if ok, moved := h.decideWord(&h.slot[0], n, consume, out); !moved {
+		if ok, moved := h.decideWord(h.word, n, consume, out); !moved {
 			return ok
 		}
 		return c.decideLocked(h.now(), 0, n, consume, out)

@@ -60,13 +60,14 @@ func (c *clients) sweepShard(shard *table.Shard[annex]) int {
 	d, logs := shard.Annex.decider, &shard.Annex.logs
 	reading := int64(c.clock.Now())
 	evicted := shard.Sweep(func(hash uint64, slot []uint64, stopped bool) bool {
-		if slot[0] == apart {
+		switch {
+		case slot[0] == apart:
 			return c.staleAccount(shard, hash, reading, stopped)
-		}
-		if !c.stale(d, slot, logs, reading) {
+		case d.bucket != nil:
+			return c.staleWord(d.bucket, slot[0], reading)
+		case !c.staleState(d.policy, d.open(slot, logs, reading), reading):
 			return false
-		}
-		if stopped {
+		case stopped:
 			d.policy.release(d.open(slot, logs, reading))
 		}
 		return true
@@ -84,21 +85,19 @@ func (c *clients) sweepShard(shard *table.Shard[annex]) int {
 	return evicted
 }
 
-// stale reports whether the state in a slot is full at a reading, and has been
-// for as long as it is kept then.
-func (c *clients) stale(d *decider, slot []uint64, logs *logbook, reading int64) bool {
-	if b := d.bucket; b != nil {
-		return b.debt(slot[0], reading, b.furthest()) == 0 && b.fullFor(slot[0], reading) >= c.staleAfter
-	}
-	return c.staleState(d.policy, d.open(slot, logs, reading), reading)
+// staleWord reports whether a bucket is full at a reading, and has been for as
+// long as it is kept then.
+func (c *clients) staleWord(b *tokenBucket, word uint64, reading int64) bool {
+	return b.debt(word, reading, b.furthest()) == 0 && (c.staleAfter == 0 || b.fullFor(word, reading) >= c.staleAfter)
 }
 
+// staleState is staleWord for any other state.
 func (c *clients) staleState(p *spec, s state, reading int64) bool {
 	then := saturatingSub(reading, int64(c.staleAfter))
 	return mark(then) >= s.newest && p.reset(s, s.clamp(then)) == 0
 }
 
-// staleAccount is stale for an account, which it forgets if that has stopped
+// staleAccount is staleState for an account, which it forgets if that has stopped
 // changing.
 func (c *clients) staleAccount(shard *table.Shard[annex], hash uint64, reading int64, stopped bool) bool {
 	l := shard.Annex.ledger

@@ -61,7 +61,7 @@ func (c *clients) open(hash uint64, n int64, as *spec) opened {
 		if as == nil {
 			as = shard.Annex.decider.policy
 		}
-		if shares := n == whereItIs && c.maxClients > 0 && c.overflow == ShareOverflow && c.crowded(reading); shares {
+		if n == whereItIs && c.maxClients > 0 && c.overflow == ShareOverflow && c.crowded(reading) {
 			return c.openShared(shard, reading)
 		}
 		if n <= 0 || n > as.capacity || as.size == 0 {

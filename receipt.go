@@ -60,10 +60,11 @@ func (a *account) record(t *ticket, w way) {
 		return
 	}
 	t.stage, t.way, t.seq, t.policy = stageTaken, w, a.ledger.seq, a.policy
-	if t.brief {
-		a.mark(saturatingAdd(t.at, int64(briefly)))
-	} else {
-		a.mark(saturatingAdd(t.at, int64(a.policy.reset(a.state(), t.at))))
+	if outstanding := a.policy.reset(a.state(), t.at); outstanding > 0 {
+		if t.brief {
+			outstanding = min(outstanding, briefly)
+		}
+		a.mark(saturatingAdd(t.at, int64(outstanding)))
 	}
 	t.ends = slices.Grow(t.ends[:0], a.policy.leaves)[:a.policy.leaves]
 	a.policy.ends(w, a.state(), t.ends)
