@@ -1,8 +1,6 @@
 package weir
 
-import (
-	"slices"
-)
+import "slices"
 
 // An account is a key's state apart from where the plain ones are, with what
 // those have no place for: what is reserved of it, and a policy of its own.
@@ -35,9 +33,17 @@ func (a *account) under(p *spec) bool {
 }
 
 // plain reports whether a state under a policy is all that there is.
-func (a *account) plain(p *spec) bool { return a.line.empty() && !a.wasDenied() && a.under(p) }
+func (a *account) plain(p *spec) bool { return a.line.empty() && !a.denied.known() && a.under(p) }
 
-func (a *account) wasDenied() bool { return a.denied != nil && a.denied.policy != nil }
+// known reports whether what is remembered is so still.
+func (a *account) known() bool { return a != nil && a.policy != nil }
+
+// forget says that what is remembered is no longer so.
+func (a *account) forget() {
+	if a != nil {
+		a.policy = nil
+	}
+}
 
 // changed says that what was found out about the state is no longer so.
 func (a *account) changed() {
@@ -46,11 +52,8 @@ func (a *account) changed() {
 }
 
 func (a *account) forgetMemories() {
-	for _, memory := range [...]*account{a.denied, a.before} {
-		if memory != nil {
-			memory.policy = nil
-		}
-	}
+	a.denied.forget()
+	a.before.forget()
 }
 
 // advance brings the account to a reading: what is no longer pending by then is
@@ -98,12 +101,11 @@ func (a *account) pay(w way, at, n int64) {
 
 // charge takes n now, whether it is there or not: in FirstOf from the part that
 // would admit it, or a whole capacity of it, first.
-func (a *account) charge(now, n int64) way {
+func (a *account) charge(now, n int64) {
 	p, s := a.front(now)
 	w := p.way(nil, 0, s, now, min(n, p.capacity))
 	a.pay(w, now, n)
 	a.changed()
-	return w
 }
 
 // decide decides about n at a reading, and takes it if it is admitted and consume
@@ -169,7 +171,7 @@ func (a *account) as(p *spec, reading int64) *account {
 }
 
 // remembers reports whether it is known what the state is under a policy.
-func (a *account) remembers(p *spec) bool { return a.wasDenied() && a.denied.under(p) }
+func (a *account) remembers(p *spec) bool { return a.denied.known() && a.denied.under(p) }
 
 // copyOf returns a copy of an account's state, to remember: this one, if there is
 // one.
@@ -189,14 +191,13 @@ func (a *account) become(p *spec, reading int64) {
 		a.carry(p, now)
 		return
 	}
-	a.ledger.void(a.hash)
-	a.clearHoles()
-	a.policy.release(a.state())
+	a.voidReceipts()
 	a.recall(a.denied)
 }
 
 // recall makes the state what is remembered.
 func (a *account) recall(b *account) {
+	a.policy.release(a.state())
 	a.policy, a.newest, a.words = b.policy, b.newest, append(a.words[:0], b.words...)
 	a.policy.copyLogs(b.state(), a.state(), false)
 	a.changed()
@@ -205,9 +206,8 @@ func (a *account) recall(b *account) {
 // strike takes out what is reserved, as if it had never been.
 func (a *account) strike(t *ticket) {
 	a.line.strike(a.line.find(t))
-	if b := a.before; b != nil && b.policy != nil && !a.line.waited() {
-		a.policy.release(a.state())
-		a.recall(b)
+	if a.before.known() && !a.line.waited() {
+		a.recall(a.before)
 	}
 }
 
@@ -234,8 +234,7 @@ func (a *account) refund(now, n int64) {
 
 // reset makes the state full, and lays out again what is pending.
 func (a *account) reset(now int64) {
-	a.ledger.void(a.hash)
-	a.clearHoles()
+	a.voidReceipts()
 	a.policy.release(a.state())
 	clear(a.words)
 	a.newest = 0
@@ -250,8 +249,7 @@ func (a *account) carry(to *spec, now int64) {
 		a.changed()
 		return
 	}
-	a.ledger.void(a.hash)
-	a.clearHoles()
+	a.voidReceipts()
 	words := slices.Grow(a.ledger.words[:0], to.size)[:to.size]
 	a.ledger.words = words
 	clear(words)

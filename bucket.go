@@ -56,6 +56,15 @@ func (b bucket) debt(word uint64, now int64, furthest uint64) uint64 {
 // furthest returns how far ahead a word that stands alone can be.
 func (b bucket) furthest() uint64 { return b.capacity + debtSlack }
 
+// unpassed returns a word that stands alone, or the one for full if time has
+// passed it.
+func (b bucket) unpassed(word uint64, now int64) uint64 {
+	if b.debt(word, now, b.furthest()) == 0 {
+		return 0
+	}
+	return word
+}
+
 // draw returns a debt with n more, as many as a debt may have.
 func (b bucket) draw(debt uint64, n int64) uint64 {
 	most := b.capacity + mostOverdraft
@@ -95,6 +104,19 @@ func (b bucket) word(debt uint64, now int64) uint64 {
 		return 1 // the reserved ones and 0 mean something else; 1 is a little later
 	}
 	return word
+}
+
+// wordOrFull is word for a debt that may be 0.
+func (b bucket) wordOrFull(debt uint64, now int64) uint64 {
+	if debt == 0 {
+		return 0
+	}
+	return b.word(debt, now)
+}
+
+// owed returns how many a debt is for, rounded up.
+func (b bucket) owed(debt uint64) int64 {
+	return clampInt64(debt/b.interval + min(1, debt%b.interval))
 }
 
 // within returns how many intervals begin in a span of d.

@@ -124,10 +124,7 @@ func (b tokenBucket) carry(debt uint64, to tokenBucket, now int64) uint64 {
 			debt = min(carried+min(1, rest), to.capacity)
 		}
 	}
-	if debt == 0 {
-		return 0
-	}
-	return to.word(debt, now)
+	return to.wordOrFull(debt, now)
 }
 
 // carry moves a log to another policy's state: each stamp with the part of its

@@ -104,7 +104,7 @@ func (c *clients) staleAccount(shard *table.Shard[annex], hash uint64, reading i
 	a := l.accounts[hash]
 	a.advance(reading)
 	if !a.line.empty() || !c.staleState(a.policy, a.state(), reading) ||
-		a.wasDenied() && !c.staleState(a.denied.policy, a.denied.state(), reading) {
+		a.denied.known() && !c.staleState(a.denied.policy, a.denied.state(), reading) {
 		return false
 	}
 	if stopped {
@@ -169,8 +169,8 @@ func (a *annex) state(hash uint64, slot []uint64, reading int64) (*spec, state) 
 		account.advance(reading)
 		return account.policy, account.state()
 	}
-	if b := a.decider.bucket; b != nil && b.debt(slot[0], reading, b.furthest()) == 0 {
-		slot[0] = 0
+	if b := a.decider.bucket; b != nil {
+		slot[0] = b.unpassed(slot[0], reading)
 	}
 	return a.decider.policy, a.decider.open(slot, &a.logs, reading)
 }

@@ -96,10 +96,7 @@ func (d *decider) load(a *account, first uint64, slot []uint64, reading int64) {
 		a.newest, a.words = slot[slotNewest], append(a.words[:0], slot[slotWords:]...)
 		return
 	}
-	if d.bucket.debt(first, reading, d.bucket.furthest()) == 0 {
-		first = 0
-	}
-	a.newest, a.words = mark(reading), append(a.words[:0], first)
+	a.newest, a.words = mark(reading), append(a.words[:0], d.bucket.unpassed(first, reading))
 }
 
 // put writes an account's state to a slot, which is no longer apart.

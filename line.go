@@ -32,8 +32,10 @@ type front struct {
 	logs  logbook
 }
 
-// clearHoles forgets them: nobody has a receipt any more.
-func (a *account) clearHoles() {
+// voidReceipts makes worthless all receipts up to now, so that nobody asks for the
+// holes.
+func (a *account) voidReceipts() {
+	a.ledger.void(a.hash)
 	if a.line != nil {
 		a.line.holes = a.line.holes[:0]
 	}
@@ -139,9 +141,7 @@ func (a *account) enter(t *ticket, n int64, turn turn) {
 		return
 	}
 	t.stage = stagePending
-	if a.denied != nil {
-		a.denied.policy = nil
-	}
+	a.denied.forget()
 	l := a.lined()
 	i := sort.Search(len(l.pending), func(i int) bool { return l.pending[i].at > t.at })
 	// What is not pending any more stays in the front until that is made anew.

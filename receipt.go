@@ -211,9 +211,7 @@ func (a *account) giveBackTicks(b tokenBucket, s state, number int, t *ticket, n
 	if end != s.words[0] {
 		a.bore(hole{leaf: number, top: end, gone: given}, int64(nanos(debt)), now)
 	}
-	if s.words[0] = 0; debt > given {
-		s.words[0] = b.word(debt-given, now)
-	}
+	s.words[0] = b.wordOrFull(debt-given, now)
 }
 
 // moved returns where a place in a bucket's line is now that was seen at some

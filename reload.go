@@ -3,9 +3,9 @@ package weir
 import "github.com/goweir/weir/internal/table"
 
 // setPolicy puts another policy in force. From the moment that its decider is
-// stored nobody decides about a key by an old one: whoever comes to a shard whose states are
-// still the old one's brings them along first. So nobody waits for more than one
-// shard, and here the others are seen to.
+// stored nobody decides about a key by an old one: whoever comes to a shard whose
+// states are still the old one's brings them along first. So nobody waits for more
+// than one shard, and here the others are seen to.
 func (c *clients) setPolicy(p Policy) error {
 	if err := p.Validate(); err != nil {
 		return err
@@ -67,8 +67,8 @@ func (c *clients) convert(shard *table.Shard[annex], to *decider, reading int64)
 
 // convert fills the slot of another decider with the state of one of this.
 func (d *decider) convert(old []uint64, to *decider, slot []uint64, logs *logbook, reading int64) {
-	if b := d.bucket; b != nil && b.debt(old[0], reading, b.furthest()) == 0 {
-		old[0] = 0
+	if d.bucket != nil {
+		old[0] = d.bucket.unpassed(old[0], reading)
 	}
 	s := d.open(old, logs, reading)
 	now := s.clamp(reading)

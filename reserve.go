@@ -29,8 +29,7 @@ var errPastDeadline = fmt.Errorf("weir: the turn would come too late: %w", conte
 // A Reservation is a receipt for what was reserved, for now or for an instant to
 // come. That instant is fixed when it is made; only another policy, for all or
 // for its key, or Reset, lays out anew what is still to come. Copies are the same
-// receipt. The zero
-// Reservation is not OK. It is safe for concurrent use.
+// receipt. The zero Reservation is not OK. It is safe for concurrent use.
 type Reservation struct {
 	keeper keeper
 	hash   uint64
@@ -279,21 +278,21 @@ func (c *core) wait(ctx context.Context, k keeper, hash uint64, n int) error {
 }
 
 // sleep waits for a reservation's instant, also if that is laid out anew.
-func (c *core) sleep(ctx context.Context, r Reservation) (err error) {
+func (c *core) sleep(ctx context.Context, r Reservation) error {
 	left := false
 	defer func() {
 		if !left { // the clock has panicked
-			_ = c.leave(r, context.Canceled)
+			_ = r.leave(context.Canceled)
 		}
 	}()
 	slept := false
 	for at := r.at; ; {
 		awake, wake := context.WithCancel(ctx)
-		next, waits := c.await(r, at, slept, wake)
+		next, waits := r.await(at, slept, wake)
 		if !waits {
 			wake()
 			left = true
-			return c.leave(r, nil)
+			return r.leave(nil)
 		}
 		at = next
 		err := c.clock.SleepUntil(awake, time.Duration(at))
@@ -302,15 +301,14 @@ func (c *core) sleep(ctx context.Context, r Reservation) (err error) {
 		wake()
 		if !slept && !woken {
 			left = true
-			return c.leave(r, err)
+			return r.leave(err)
 		}
 	}
 }
 
-// await returns until when a reservation has to be waited for, and whether it
-// does: not after having slept until at, if that is still its instant. wake is
+// await returns until when it has to be waited for, and whether it has to be: not after having slept until at, if that is still its instant. wake is
 // called when it is no longer.
-func (c *core) await(r Reservation, at int64, slept bool, wake func()) (next int64, waits bool) {
+func (r Reservation) await(at int64, slept bool, wake func()) (next int64, waits bool) {
 	o := r.keeper.open(r.hash, 0, nil)
 	defer o.close()
 	o.advance(o.reading)
@@ -324,7 +322,7 @@ func (c *core) await(r Reservation, at int64, slept bool, wake func()) (next int
 
 // leave ends waiting: with nil because the turn has come, and otherwise because of
 // an error, unless it has come all the same.
-func (c *core) leave(r Reservation, err error) error {
+func (r Reservation) leave(err error) error {
 	o := r.keeper.open(r.hash, 0, nil)
 	defer o.close()
 	o.advance(o.reading)

@@ -63,12 +63,20 @@ func (p *spec) wait(s state, now, n int64) (wait time.Duration) {
 	from := 0
 	for i, part := range p.parts {
 		w := part.wait(s.part(from, from+part.size), now, n)
-		if i == 0 || p.algorithm == AlgorithmAll && w > wait || p.algorithm == AlgorithmFirstOf && w < wait {
+		if i == 0 || p.binds(w, wait) {
 			wait = w
 		}
 		from += part.size
 	}
 	return wait
+}
+
+// binds reports whether a part's wait counts, not that of those before it.
+func (p *spec) binds(wait, before time.Duration) bool {
+	if p.algorithm == AlgorithmAll {
+		return wait > before
+	}
+	return wait < before
 }
 
 func (p *spec) leafWait(s state, now, n int64) time.Duration {
@@ -93,7 +101,7 @@ func (p *spec) blocker(s state, now, n int64) (time.Duration, leaf) {
 	from := 0
 	for i, part := range p.parts {
 		w, b := part.blocker(s.part(from, from+part.size), now, n)
-		if i == 0 || p.algorithm == AlgorithmAll && w > wait || p.algorithm == AlgorithmFirstOf && w < wait {
+		if i == 0 || p.binds(w, wait) {
 			wait, binding = w, b
 		}
 		from += part.size

@@ -59,18 +59,17 @@ func (b tokenBucket) take(s state, now, n int64) {
 }
 
 func (b tokenBucket) used(s state, now int64) int64 {
-	return clampInt64((b.debtOf(s, now) + b.interval - 1) / b.interval)
+	return b.owed(b.debtOf(s, now))
 }
 
 func (b tokenBucket) refund(s state, now, n int64) int64 {
 	debt := b.debtOf(s, now)
-	hi, lo := bits.Mul64(uint64(n), b.interval)
-	if hi == 0 && lo < debt {
-		s.words[0] = b.word(debt-lo, now)
-		return n
+	given := debt
+	if hi, lo := bits.Mul64(uint64(n), b.interval); hi == 0 {
+		given = min(lo, debt)
 	}
-	s.words[0] = 0
-	return clampInt64((debt + b.interval - 1) / b.interval)
+	s.words[0] = b.wordOrFull(debt-given, now)
+	return b.owed(given)
 }
 
 // refresh makes a full bucket's word the one for full, which is never misread.

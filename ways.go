@@ -43,7 +43,7 @@ func (p *spec) waitWithout(full []bool, number int, s state, now, n int64) (wait
 		from := 0
 		for i, part := range p.parts {
 			w := part.waitWithout(full, number, s.part(from, from+part.size), now, n)
-			if i == 0 || p.algorithm == AlgorithmAll && w > wait || p.algorithm == AlgorithmFirstOf && w < wait {
+			if i == 0 || p.binds(w, wait) {
 				wait = w
 			}
 			from += part.size

@@ -50,22 +50,7 @@ var XTimeWait = Contender{
 var WeirCancel = Contender{
 	Name: "weir", Module: weirModule, How: "`r := New(TokenBucket(l)).Reserve(1)`, `r.Cancel()`",
 	Waits: true,
-	New: func(l Limit, _ int) Limiter {
-		w := weir.New(weir.TokenBucket(l.weir()))
-		if l == Closed {
-			w.AllowN(l.Count)
-		}
-		return limiter(func(keys []string) (allowed int) {
-			for range keys {
-				r := w.Reserve(1)
-				if r.OK() {
-					allowed++
-				}
-				r.Cancel()
-			}
-			return allowed
-		})
-	},
+	New:   func(l Limit, _ int) Limiter { return reserving(l, weir.Reservation.Cancel) },
 }
 
 // WeirSettle is one weir.Limiter of which each reservation turns out to cost
@@ -73,22 +58,25 @@ var WeirCancel = Contender{
 var WeirSettle = Contender{
 	Name: "weir, Settle", Module: weirModule, How: "`r := New(TokenBucket(l)).Reserve(1)`, `r.Settle(0)`",
 	Waits: true,
-	New: func(l Limit, _ int) Limiter {
-		w := weir.New(weir.TokenBucket(l.weir()))
-		if l == Closed {
-			w.AllowN(l.Count)
-		}
-		return limiter(func(keys []string) (allowed int) {
-			for range keys {
-				r := w.Reserve(1)
-				if r.OK() {
-					allowed++
-				}
-				r.Settle(0)
+	New:   func(l Limit, _ int) Limiter { return reserving(l, func(r weir.Reservation) { r.Settle(0) }) },
+}
+
+// reserving returns a weir.Limiter of which each reservation ends in a way.
+func reserving(l Limit, end func(weir.Reservation)) Limiter {
+	w := weir.New(weir.TokenBucket(l.weir()))
+	if l == Closed {
+		w.AllowN(l.Count)
+	}
+	return limiter(func(keys []string) (allowed int) {
+		for range keys {
+			r := w.Reserve(1)
+			if r.OK() {
+				allowed++
 			}
-			return allowed
-		})
-	},
+			end(r)
+		}
+		return allowed
+	})
 }
 
 // XTimeCancel is one limiter of golang.org/x/time/rate of which each reservation

@@ -1,0 +1,2 @@
+// Package tools has no code: its module pins the programs that the checks run.
+package tools
