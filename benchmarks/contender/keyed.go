@@ -2,6 +2,7 @@ package contender
 
 import (
 	"context"
+	"math"
 	"time"
 
 	golimiter "github.com/sethvargo/go-limiter"
@@ -43,6 +44,8 @@ var Throttled = Contender{
 			MaxRate:  throttled.PerDuration(l.Count, l.Period),
 			MaxBurst: l.Count - 1,
 		}))
+		// By default it fails, undecided, when it has lost ten races for a key.
+		gcra.SetMaxCASAttemptsLimit(math.MaxInt)
 		ctx := context.Background()
 		return limiter(func(keys []string) (allowed int) {
 			for _, key := range keys {
