@@ -1,7 +1,6 @@
 package weir
 
 import (
-	"math"
 	"sync/atomic"
 	"time"
 )
@@ -12,10 +11,8 @@ type asked struct {
 	clients *clients // of this
 	core    *core
 	hash    uint64
-	counts  bool // a call's n is what it takes, or
-	costs   bool // this, whichever is more
-	cost    int
-	n       int // what is to be taken
+	price
+	n int // what is to be taken
 
 	// What is found when it is asked.
 	decider *decider
@@ -82,32 +79,6 @@ func (a *asked) decide(n int, consume bool, out *Decision) bool {
 		return a.cell.decide(int64(n), consume, out)
 	}
 	return a.clients.decideKey(a.hash, int64(n), consume, out)
-}
-
-// costOf returns what a call of n takes. 0 is always allowed, and a negative n
-// never.
-func (a *asked) costOf(n int) int {
-	switch {
-	case n <= 0 || !a.costs:
-		return n
-	case a.counts:
-		return max(n, a.cost)
-	}
-	return a.cost
-}
-
-// left returns the largest n of a call that the layer would admit where so many
-// are left.
-func (a *asked) left(remaining int) int {
-	switch {
-	case !a.costs:
-		return remaining
-	case remaining < a.cost || a.cost < 0 && !a.counts:
-		return 0
-	case a.counts:
-		return remaining
-	}
-	return math.MaxInt
 }
 
 // chargeWord changes the word that was seen, or one that others have put there
@@ -187,6 +158,11 @@ func (a *asked) reserve(brief bool, out *Decision) bool {
 		o.decide(o.reading, 0, false, out)
 	}
 	return true
+}
+
+// paid returns the receipt by which it was charged.
+func (a *asked) paid() Reservation {
+	return Reservation{keeper: a.kept, hash: a.hash, ticket: a.ticket, use: a.use, n: int64(a.n)}
 }
 
 // simple reports whether a state can be charged in its slot, of which first is

@@ -25,7 +25,8 @@
 // Take would. Nothing is consumed by a denial.
 //
 // Several limiters, each with a key of its own, are decided together as
-// [Layers]: all of them are charged, or none.
+// [Layers]: all of them are charged, or none. [Layers.Hold] keeps a receipt for all
+// of them.
 //
 // # Waiting, settling, changing
 //

@@ -1,6 +1,7 @@
 package weir_test
 
 import (
+	"context"
 	"fmt"
 	"net/netip"
 
@@ -98,4 +99,39 @@ func ExampleBy() {
 	// true another one
 	// false
 	// true does not count
+}
+
+// Three failed logins an hour, of any number: what succeeds is given back. While
+// it is under way it counts as one that fails, so no more than three can be tried
+// at once.
+func ExampleLayers_Hold() {
+	clock := weir.NewManualClock()
+	accounts := weir.NewPerClient[string](weir.SlidingWindow(weir.PerHour(3)), weir.WithClock(clock))
+	limits := weir.NewLayers(weir.By(accounts, func(user string) (string, bool) { return user, true }))
+
+	for _, password := range []string{"guess", "right", "right", "guess", "right", "guess", "right"} {
+		hold, err := limits.Hold(context.Background(), "ann", 1)
+		if err != nil { // of a remote layer
+			fmt.Println(err)
+			return
+		}
+		if !hold.Allowed {
+			fmt.Println("not asked, try again in", hold.RetryAfter)
+			continue
+		}
+		cost := 1
+		if password == "right" {
+			cost = 0
+		}
+		_ = hold.Settle(context.Background(), cost) // an error, too, would be a remote layer's
+		fmt.Println(password, "-", accounts.Tokens("ann"), "left")
+	}
+	// Output:
+	// guess - 2 left
+	// right - 2 left
+	// right - 2 left
+	// guess - 1 left
+	// right - 1 left
+	// guess - 0 left
+	// not asked, try again in 1h0m0s
 }

@@ -12,7 +12,8 @@ type Layer[R any] struct {
 	cell    *cell
 	clients *clients
 	core    *core
-	hash    func(R) (uint64, bool) // of the key; nil for a Limiter
+	key     func(R) (any, bool)    // nil for a Limiter
+	hash    func(R) (uint64, bool) // of the key; likewise
 	cost    func(R) int            // nil for the n of the call
 	remote  *Remote[R]
 }
@@ -23,13 +24,18 @@ func Global[R any](l *Limiter) Layer[R] { return Layer[R]{cell: &l.cell, core: &
 // By returns the layer of a limiter per client. key says who the client of a
 // request is; with false the layer does not apply to it.
 func By[R any, K comparable](c *PerClient[K], key func(R) (K, bool)) Layer[R] {
-	return Layer[R]{clients: c.clients, core: &c.clients.core, hash: func(r R) (uint64, bool) {
-		k, ok := key(r)
-		if !ok {
-			return 0, false
-		}
-		return c.hash(k), true
-	}}
+	return Layer[R]{
+		clients: c.clients,
+		core:    &c.clients.core,
+		key:     func(r R) (any, bool) { return key(r) },
+		hash: func(r R) (uint64, bool) {
+			k, ok := key(r)
+			if !ok {
+				return 0, false
+			}
+			return c.hash(k), true
+		},
+	}
 }
 
 // A Remote is a layer that is decided elsewhere, in a store that several
@@ -44,10 +50,14 @@ type Remote[R any] struct {
 	// Refund gives back what Take took: a layer after it has denied the request.
 	// Its context is not done.
 	Refund func(ctx context.Context, r R, n int) error
+	// Policy returns the policy in force, for a Verdict. It may be nil.
+	Policy func() Policy
+	// Key returns a request's key, for Layers.Keys. It may be nil.
+	Key func(r R) (key any, applies bool)
 }
 
 // Layer returns the layer.
-func (r Remote[R]) Layer() Layer[R] { return Layer[R]{remote: &r} }
+func (r Remote[R]) Layer() Layer[R] { return Layer[R]{remote: &r, key: r.Key} }
 
 // WithCost returns the layer with what a request costs there: tokens, bytes,
 // rows. Without it, that is the n of the call. A cost of 0 takes nothing, a
@@ -132,37 +142,68 @@ func (l *Layers[R]) Peek(r R, n int) Decision {
 // TakeContext is Take for layers that can fail: remote ones, which are charged
 // after all others. With an error, which is ctx's if that is done, nothing is
 // consumed and the Decision is none.
-func (l *Layers[R]) TakeContext(ctx context.Context, r R, n int) (d Decision, err error) {
-	if err := ctx.Err(); err != nil {
-		return Decision{}, err
+func (l *Layers[R]) TakeContext(ctx context.Context, r R, n int) (Decision, error) {
+	v, err := l.Decide(ctx, r, n)
+	return v.Decision, err
+}
+
+// Keys returns the keys of a request in the layers that apply to it, in their
+// order: nil for a Limiter that all requests share, and for a remote layer that
+// does not tell.
+func (l *Layers[R]) Keys(r R) []any {
+	var keys []any
+	for _, layers := range [...][]Layer[R]{l.layers, l.remotes} {
+		for i := range layers {
+			key, applies := any(nil), true
+			if layers[i].key != nil {
+				key, applies = layers[i].key(r)
+			}
+			if applies {
+				keys = append(keys, key)
+			}
+		}
 	}
-	if len(l.remotes) == 0 {
-		l.take(r, n, &d)
-		return d, nil
+	return keys
+}
+
+// decide is what the verbs come to that concern any layers. It fills v, and t
+// unless that is nil.
+func (l *Layers[R]) decide(ctx context.Context, r R, n int, v *Verdict, t *receipt[R]) error {
+	if err := ctx.Err(); err != nil {
+		return err
 	}
 	var space [fewLayers]asked
 	var told [fewLayers]Decision
 	all := l.ask(r, n, space[:0])
 	answers := all.answers(told[:0])
-	if denied := all.charge(answers, true); denied >= 0 {
-		return all.answer(answers, denied), nil
+	denied := all.charge(answers, t != nil || len(l.remotes) > 0)
+	all.applied(v)
+	if denied >= 0 {
+		v.Decision = all.answer(answers, denied)
+		return nil
 	}
 	d, asked, err := l.askRemotes(r, n, all, answers, func(remote *Remote[R], n int) (Decision, bool, error) {
-		return remote.Take(ctx, r, n)
+		d, applies, err := remote.Take(ctx, r, n)
+		if applies && err == nil && remote.Policy != nil {
+			v.apply(remote.Policy())
+		}
+		return d, applies, err
 	})
 	if err == nil && d.Allowed {
 		all.count()
-		return d, nil
+		if t != nil {
+			t.near = all.payments(t.few[:0])
+		}
+		v.Decision = d
+		return nil
 	}
 	all.undo()
 	for i := range asked {
 		layer := &l.remotes[i]
 		err = errors.Join(err, layer.remote.Refund(context.WithoutCancel(ctx), r, layer.costOf(r, n)))
 	}
-	if err != nil {
-		return Decision{}, err
-	}
-	return d, nil
+	v.Decision = d
+	return err
 }
 
 // askRemotes asks the remote layers one after the other, until one denies or
@@ -182,7 +223,7 @@ func (l *Layers[R]) askRemotes(r R, n int, all together, answers []Decision,
 		if !applies {
 			continue
 		}
-		all = append(all, asked{core: &farAway, counts: layer.cost == nil, costs: layer.cost != nil, cost: cost, wait: far.RetryAfter})
+		all = append(all, asked{core: &farAway, price: price{layer.cost == nil, layer.cost != nil, cost}, wait: far.RetryAfter})
 		answers = append(answers, far)
 		if !far.Allowed {
 			all[:near].undo()
@@ -252,7 +293,7 @@ func (l *Layers[R]) ask(r R, n int, all together) together {
 
 // costOf returns what n of a request cost in the layer.
 func (l *Layer[R]) costOf(r R, n int) int {
-	if l.cost == nil {
+	if l.cost == nil || n <= 0 {
 		return n
 	}
 	return l.cost(r)

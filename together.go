@@ -200,7 +200,7 @@ func (t together) undo() {
 		switch {
 		case !a.charged:
 		case a.ticket != nil:
-			Reservation{keeper: a.kept, hash: a.hash, ticket: a.ticket, use: a.use, n: int64(a.n)}.Settle(0)
+			a.paid().Settle(0)
 		default:
 			a.giveBack()
 		}
@@ -214,4 +214,29 @@ func (t together) count() {
 		a := &t[i]
 		a.core.tally.count(a.n, a.wait == 0, a.core.shadow)
 	}
+}
+
+// applied notes in a Verdict under which policies it was decided.
+func (t together) applied(v *Verdict) {
+	for i := range t {
+		if a := &t[i]; !a.core.shadow {
+			v.apply(Policy{a.decider.policy})
+		}
+	}
+}
+
+// payments appends the receipts of those who admitted.
+func (t together) payments(near []payment) []payment {
+	for i := range t {
+		a := &t[i]
+		if a.wait > 0 {
+			continue
+		}
+		p := payment{price: a.price, keeper: a.keeper(), hash: a.hash}
+		if a.ticket != nil {
+			p.paid = a.paid()
+		}
+		near = append(near, p)
+	}
+	return near
 }
