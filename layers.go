@@ -3,6 +3,7 @@ package weir
 import (
 	"context"
 	"errors"
+	"math"
 )
 
 // A Layer is one of several limits that a request of type R has to pass: a
@@ -79,6 +80,7 @@ func (l Layer[R]) WithCost(cost func(R) int) Layer[R] {
 type Layers[R any] struct {
 	layers  []Layer[R]
 	remotes []Layer[R]
+	alone   bool // there is but one, which decides as it does without the others
 }
 
 // NewLayers returns the layers. Without any, all is allowed. It panics if one of
@@ -95,6 +97,7 @@ func NewLayers[R any](layers ...Layer[R]) *Layers[R] {
 			panic("weir: NewLayers with the zero Layer: make one with Global, By or Remote")
 		}
 	}
+	l.alone = len(l.layers) == 1 && len(l.remotes) == 0 && l.layers[0].cost == nil
 	return l
 }
 
@@ -172,6 +175,18 @@ func (l *Layers[R]) decide(ctx context.Context, r R, n int, v *Verdict, t *recei
 	if err := ctx.Err(); err != nil {
 		return err
 	}
+	if l.alone && t == nil {
+		layer := &l.layers[0]
+		p := layer.policy()
+		if _, applies := layer.take(r, n, &v.Decision); applies && !layer.core.shadow {
+			v.apply(p)
+		}
+		return nil
+	}
+	return l.decideTogether(ctx, r, n, v, t)
+}
+
+func (l *Layers[R]) decideTogether(ctx context.Context, r R, n int, v *Verdict, t *receipt[R]) error {
 	var space [fewLayers]asked
 	var told [fewLayers]Decision
 	all := l.ask(r, n, space[:0])
@@ -231,10 +246,37 @@ func (l *Layers[R]) askRemotes(r R, n int, all together, answers []Decision,
 			return all.answer(answers, len(all)-1), i, nil
 		}
 	}
-	if n < 0 && len(all) == 0 {
-		return Decision{RetryAfter: Never}, 0, nil // no limit has anything to give
+	if len(all) == 0 {
+		unlimited(n, &d)
+		return d, 0, nil
 	}
 	return all.answer(answers, -1), len(l.remotes), nil
+}
+
+// unlimited decides where no layer applies.
+func unlimited(n int, out *Decision) bool {
+	d := Decision{Allowed: true, Remaining: math.MaxInt}
+	if n < 0 { // no limit has anything to give
+		d = Decision{RetryAfter: Never}
+	}
+	if out != nil {
+		*out = d
+	}
+	return d.Allowed
+}
+
+// take is what Layers come to that have no other.
+func (l *Layer[R]) take(r R, n int, out *Decision) (ok, applies bool) {
+	if l.clients == nil {
+		ok = l.cell.decide(int64(n), true, out)
+		l.core.tally.count(n, ok, l.core.shadow)
+		return l.core.verdict(ok, out), true
+	}
+	hash, applies := l.hash(r)
+	if !applies {
+		return unlimited(n, out), false
+	}
+	return l.clients.decide(hash, n, true, out), true
 }
 
 // farAway stands for the limiter of a remote layer.
@@ -242,13 +284,14 @@ var farAway core
 
 // take is what all verbs come to that concern no remote layer.
 func (l *Layers[R]) take(r R, n int, out *Decision) bool {
+	if l.alone {
+		ok, _ := l.layers[0].take(r, n, out)
+		return ok
+	}
 	var space [fewLayers]asked
 	all := l.ask(r, n, space[:0])
-	if n < 0 && len(all) == 0 {
-		if out != nil {
-			*out = Decision{RetryAfter: Never}
-		}
-		return false
+	if len(all) == 0 {
+		return unlimited(n, out)
 	}
 	var told [fewLayers]Decision
 	var answers []Decision
@@ -289,6 +332,13 @@ func (l *Layers[R]) ask(r R, n int, all together) together {
 		a.n = a.costOf(n)
 	}
 	return all
+}
+
+func (l *Layer[R]) policy() Policy {
+	if l.clients == nil {
+		return Policy{l.cell.held.Load().policy}
+	}
+	return Policy{l.clients.decider.Load().policy}
 }
 
 // costOf returns what n of a request cost in the layer.

@@ -86,9 +86,6 @@ func (t together) look(answers []Decision) (denied int) {
 // answer returns what all of them together answer. denied is the one that binds,
 // if any denies.
 func (t together) answer(answers []Decision, denied int) Decision {
-	if len(t) == 0 {
-		return Decision{Allowed: true, Remaining: math.MaxInt}
-	}
 	// bound is the one with the least left, for calls and in its own unit; those
 	// who deny nobody have no say, unless there is nobody else.
 	bound, least, shadowed, counts := -1, -1, -1, false
