@@ -69,7 +69,7 @@ func TestREADME_CommandsAreThese(t *testing.T) {
 func TestREADME_BlocksAreRunCode(t *testing.T) {
 	undented := regexp.MustCompile(`(?m)^\t`)
 	var code strings.Builder
-	for _, name := range []string{"example_test.go", "example_reserve_test.go", "example_layers_test.go", "example_text_test.go", "readme_test.go"} {
+	for _, name := range []string{"example_test.go", "example_reserve_test.go", "example_layers_test.go", "example_text_test.go", "readme_test.go", "examples/server/limits.go"} {
 		text := readFile(t, name)
 		code.WriteString("\n" + text + "\n" + undented.ReplaceAllString(text, ""))
 	}
@@ -81,7 +81,7 @@ func TestREADME_BlocksAreRunCode(t *testing.T) {
 		}
 	}
 	for _, fence := range regexp.MustCompile("(?m)^```(.+)$").FindAllStringSubmatch(readFile(t, "README.md"), -1) {
-		require.Contains(t, []string{"go", "sh"}, fence[1], "a block that no test looks at")
+		require.Contains(t, []string{"go", "sh", "http"}, fence[1], "a block that no test looks at") // http: examples/server's test
 	}
 }
 

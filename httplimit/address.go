@@ -13,6 +13,9 @@ import (
 // one, in brackets, with a zone, mapped. Only the address is returned, an IPv4
 // address as such.
 func parseAddress(s string) (netip.Addr, bool) {
+	if addr, ok := parseIPv4(s); ok {
+		return addr, true
+	}
 	host := s
 	if s != "" && s[0] == '[' {
 		end := strings.IndexByte(s, ']')
@@ -43,6 +46,32 @@ func parseAddress(s string) (netip.Addr, bool) {
 		return netip.Addr{}, false
 	}
 	return addr.Unmap(), true
+}
+
+// parseIPv4 reads in one pass what almost every RemoteAddr is: an IPv4 address
+// with a port, or without. What it cannot read may be an address all the same.
+func parseIPv4(s string) (netip.Addr, bool) {
+	var quad [4]byte
+	field, digits, value := 0, 0, 0
+	for i := range len(s) {
+		switch c := s[i]; {
+		case '0' <= c && c <= '9':
+			if value = 10*value + int(c-'0'); value > 255 || value < 10 && digits > 0 { // a leading zero
+				return netip.Addr{}, false
+			}
+			digits++
+		case c == '.' && digits > 0 && field < 3:
+			quad[field] = byte(value)
+			field, digits, value = field+1, 0, 0
+		case c == ':' && digits > 0 && field == 3:
+			quad[3] = byte(value)
+			return netip.AddrFrom4(quad), isPort(s[i:])
+		default:
+			return netip.Addr{}, false
+		}
+	}
+	quad[3] = byte(value)
+	return netip.AddrFrom4(quad), digits > 0 && field == 3
 }
 
 // mayBeAddress sorts out most of what is none without the error that netip would
@@ -77,9 +106,11 @@ func isPort(s string) bool {
 	}
 	for i := range len(s) {
 		c := s[i]
-		digit := '0' <= c && c <= '9'
+		if '0' <= c && c <= '9' {
+			continue
+		}
 		letter := 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || c == '.' || c == '_' || c == '-'
-		if !digit && !(obfuscated && letter) {
+		if !obfuscated || !letter {
 			return false
 		}
 	}

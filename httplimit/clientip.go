@@ -49,9 +49,11 @@ var remote = AddressKey{}.resolver()
 // write can thereby move to the key of the proxy itself, and to no other. If you
 // know which header your proxies write, name it in [AddressKey].
 //
-// Trust only addresses from which nobody but your proxies connects. The ranges
-// of a content network from which its customers can send requests too, or a
-// cloud's private network, let those write what they like.
+// Trust only proxies that write one of the headers themselves: one that passes
+// on what clients send, as nginx does without proxy_set_header, lets them write
+// what they like. So do the ranges of a content network from which its customers
+// can send requests too, and a cloud's private network: trust only addresses from
+// which nobody but your proxies connects.
 func ClientIP(trusted ...netip.Prefix) func(*http.Request) (netip.Prefix, bool) {
 	return AddressKey{Trusted: trusted}.Func()
 }

@@ -95,7 +95,7 @@ func TestWriteDeniedKeepsRetryAfter(t *testing.T) {
 // deny is a handler that tells all it can and denies.
 func deny(w http.ResponseWriter, r *http.Request) {
 	field := newPolicyField([]weir.Policy{weir.TokenBucket(weir.PerMinute(100)).Named("burst")})
-	HeadersBoth.set(w.Header(), field, deniedFor)
+	HeadersBoth.set(w.Header(), field, &deniedFor)
 	WriteDenied(w, r, deniedFor)
 }
 

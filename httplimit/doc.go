@@ -1,28 +1,36 @@
-// Package httplimit limits HTTP requests with weir: it finds out whose a request
-// is, and tells clients what they may still do and why they were denied.
+// Package httplimit limits HTTP requests with weir: on the server's side, where a
+// [Middleware] in front of a handler needs one line,
 //
-//	clients := weir.NewPerClient[netip.Prefix](weir.TokenBucket(weir.PerSecond(10).WithBurst(20)))
-//	client := httplimit.ClientIP(netip.MustParsePrefix("10.0.0.0/8")) // behind these proxies
-//	...
-//	key, _ := client(r)
-//	d := clients.Take(key, 1)
-//	httplimit.HeadersStandard.Set(w.Header(), d, clients.Policy())
-//	if !d.Allowed {
-//		httplimit.WriteDenied(w, r, d)
-//		return
-//	}
+//	limit := httplimit.Limit(httplimit.PerRemoteIP(weir.TokenBucket(weir.PerSecond(10).WithBurst(20))))
+//	http.ListenAndServe("localhost:8080", limit(handler))
+//
+// and on the client's, where a [Transport] waits its turn and does what servers
+// ask for.
 //
 // # Whose a request is
 //
-// [RemoteIP], [ClientIP], [AddressKey] and [HeaderKey] are keys for weir.By and
-// weir.PerClient. No header is believed that somebody could have forged: what
-// proxies write is read from the right, and only from proxies that are trusted. A
-// layer keyed by a header is walked around by leaving the header out, or by
-// inventing another value each time; put one by address beside it.
+// A layer limits all requests together, or those of one client each: [Global],
+// [PerRemoteIP], [PerClientIP], [PerHeader], [PerRoute]. These make limiters of
+// their own; with weir.By and one of the keys, [RemoteIP], [ClientIP], [AddressKey]
+// or [HeaderKey], the limiter is yours, and so are its Stats and SetPolicy. All
+// layers of a middleware are charged for a request, or none.
+//
+// No header is believed that somebody could have forged: what proxies write is
+// read from the right, and only from proxies that are trusted. A layer keyed by
+// something that clients may leave out or invent is walked around by doing so; put
+// one by address beside it.
 //
 // # What clients are told
 //
 // A [HeaderFormat] writes RateLimit and RateLimit-Policy, X-RateLimit fields, or
 // Retry-After alone. [WriteDenied] answers with 429 and a problem (RFC 9457), or
-// with a line of text for whoever prefers that.
+// with a line of text for whoever prefers that. Handlers have the Decision
+// in [FromContext].
+//
+// # What is not a request
+//
+// A [Listener] refuses connections before a byte of them is read. [NewReader],
+// [NewWriter] and [NewBody] limit bytes, and so does Middleware.Bandwidth. Limits
+// count requests, not the time that slow clients take for them: set the
+// timeouts of http.Server as well.
 package httplimit

@@ -173,14 +173,16 @@ func wholeSeconds(nanos uint64) uint64 {
 // policies that applied to it, which HeadersStandard lists. Call it before the
 // response is begun; [WriteDenied] writes a denial after it.
 func (f HeaderFormat) Set(h http.Header, d weir.Decision, policies ...weir.Policy) {
-	f.set(h, newPolicyField(policies), d)
+	f.set(h, newPolicyField(policies), &d)
 }
 
 // set writes the fields of a decision under the policies that applied to it.
 // Those that another middleware wrote before stay beside them: both limits
 // hold. Of X-RateLimit, which is no list, the one stays that has less left.
-func (f HeaderFormat) set(h http.Header, field policyField, d weir.Decision) {
-	setRetryAfter(h, d)
+func (f HeaderFormat) set(h http.Header, field policyField, d *weir.Decision) {
+	if !d.Allowed {
+		setRetryAfter(h, *d)
+	}
 	if f == HeadersRetryAfterOnly {
 		return
 	}
@@ -192,34 +194,30 @@ func (f HeaderFormat) set(h http.Header, field policyField, d weir.Decision) {
 		return
 	}
 	left, reset := leftOf(d), resetSeconds(d)
-	legacy := (f == HeadersXRateLimit || f == HeadersBoth) && (!d.Allowed || !hasLessLeft(h, left))
-
-	// All values are parts of one string and one array: two allocations.
 	var space [160]byte
 	b := space[:0]
 	if standard {
 		b = appendServiceLimit(b, d.Policy, left, reset)
 	}
+	if f == HeadersStandard || d.Allowed && hasLessLeft(h, left) {
+		if standard {
+			addValues(h, keyLimit, []string{string(b)})
+		}
+		return
+	}
+	// All values are parts of one string and one array: two allocations.
 	end1 := len(b)
-	if legacy {
-		b = strconv.AppendInt(b, int64(max(d.Limit, 0)), 10)
-	}
+	b = strconv.AppendInt(b, int64(max(d.Limit, 0)), 10)
 	end2 := len(b)
-	if legacy {
-		b = strconv.AppendUint(b, left, 10)
-	}
+	b = strconv.AppendUint(b, left, 10)
 	end3 := len(b)
-	if legacy {
-		b = strconv.AppendUint(b, reset, 10)
-	}
+	b = strconv.AppendUint(b, reset, 10)
 	text := string(b)
 	values := &[4]string{text[:end1], text[end1:end2], text[end2:end3], text[end3:]}
 	if standard {
 		addValues(h, keyLimit, values[0:1:1])
 	}
-	if legacy {
-		h[keyXLimit], h[keyXRemaining], h[keyXReset] = values[1:2:2], values[2:3:3], values[3:4:4]
-	}
+	h[keyXLimit], h[keyXRemaining], h[keyXReset] = values[1:2:2], values[2:3:3], values[3:4:4]
 }
 
 // appendServiceLimit appends a Service Limit Item, section 4.1.
@@ -242,35 +240,32 @@ func appendServiceLimit(b []byte, name string, left, reset uint64) []byte {
 func appendString(b []byte, name string) []byte {
 	const hex = "0123456789ABCDEF"
 	b = append(b, '"')
+	plain := 0 // what of the name comes next and stays as it is
 	for i := range len(name) {
-		switch c := name[i]; {
+		c := name[i]
+		switch {
 		case c < ' ' || c > '~' || c == '%':
-			b = append(b, '%', hex[c>>4], hex[c&15])
+			b = append(append(b, name[plain:i]...), '%', hex[c>>4], hex[c&15])
 		case c == '"' || c == '\\':
-			b = append(b, '\\', c)
+			b = append(append(b, name[plain:i]...), '\\', c)
 		default:
-			b = append(b, c)
+			continue
 		}
+		plain = i + 1
 	}
-	return append(b, '"')
+	return append(append(b, name[plain:]...), '"')
 }
 
 // leftOf returns the available quota of the policy that binds. What several
 // limits leave together can be more than that one ever grants: where it is only
 // tried out, or is one of several ways to pay.
-func leftOf(d weir.Decision) uint64 {
-	left := max(d.Remaining, 0)
-	if d.Limit > 0 {
-		left = min(left, d.Limit)
-	}
-	return uint64(left)
-}
+func leftOf(d *weir.Decision) uint64 { return uint64(max(min(d.Remaining, d.Limit), 0)) }
 
 // resetSeconds returns the effective window, section 4.1.2. After a denial it
 // ends when Retry-After does: "the Retry-After field value SHOULD NOT reference
 // a point in time earlier than the end of the effective window" (section 6), and
 // until then the client can have no more.
-func resetSeconds(d weir.Decision) uint64 {
+func resetSeconds(d *weir.Decision) uint64 {
 	if d.RetryAfter > 0 && d.RetryAfter != weir.Never {
 		return wholeSeconds(uint64(d.RetryAfter))
 	}

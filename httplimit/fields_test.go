@@ -163,7 +163,7 @@ func TestSet(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			h := http.Header{}
-			test.format.set(h, field, test.d)
+			test.format.set(h, field, &test.d)
 			want := http.Header{}
 			for key, value := range test.want {
 				want.Set(key, value)
@@ -188,7 +188,7 @@ func TestRetryAfterIsRoundedUp(t *testing.T) {
 		math.MaxInt64 / 2:               "4611686019",
 	} {
 		h := http.Header{}
-		HeadersStandard.set(h, policyField{}, weir.Decision{RetryAfter: wait})
+		HeadersStandard.set(h, policyField{}, &weir.Decision{RetryAfter: wait})
 		require.Equal(t, want, h.Get("Retry-After"), wait)
 	}
 }
@@ -202,8 +202,8 @@ func TestSetBesideAnother(t *testing.T) {
 	login := weir.Decision{Allowed: true, Policy: "login", Limit: 5, Remaining: 4, ResetAfter: time.Second}
 
 	h := http.Header{}
-	HeadersBoth.set(h, outer, all)
-	HeadersBoth.set(h, inner, login)
+	HeadersBoth.set(h, outer, &all)
+	HeadersBoth.set(h, inner, &login)
 	require.Equal(t, http.Header{
 		"Ratelimit-Policy":      {`"all";q=100;w=1`, `"login";q=5;w=1`},
 		"Ratelimit":             {`"all";r=3;t=1`, `"login";r=4;t=1`},
@@ -216,14 +216,14 @@ func TestSetBesideAnother(t *testing.T) {
 	require.Len(t, limits, 2)
 
 	login.Allowed, login.Remaining, login.RetryAfter = false, 4, time.Minute
-	HeadersBoth.set(h, inner, login)
+	HeadersBoth.set(h, inner, &login)
 	require.Equal(t, "5", h.Get("X-RateLimit-Limit"), "a denial says why")
 	require.Equal(t, "60", h.Get("Retry-After"))
 	require.Len(t, h["Ratelimit-Policy"], 2, "the same policies are not listed again")
 
 	require.Equal(t, []string{`"all";q=100;w=1`}, outer.values, "what responses share is never written to")
 	h = http.Header{}
-	HeadersStandard.set(h, outer, all)
+	HeadersStandard.set(h, outer, &all)
 	h.Add("RateLimit-Policy", `"mine";q=1`)
 	require.Equal(t, []string{`"all";q=100;w=1`}, outer.values)
 }
@@ -252,7 +252,8 @@ func checkName(t *testing.T, name string) {
 	t.Helper()
 	policy := weir.TokenBucket(weir.PerMinute(100)).Named(name)
 	h := http.Header{}
-	HeadersStandard.set(h, newPolicyField([]weir.Policy{policy, policy}), weir.New(policy, weir.WithClock(weir.NewManualClock())).Take(1))
+	d := weir.New(policy, weir.WithClock(weir.NewManualClock())).Take(1)
+	HeadersStandard.set(h, newPolicyField([]weir.Policy{policy, policy}), &d)
 	policies, limits := readFields(t, h)
 	require.Equal(t, []sfItem{{policies[0].name, map[string]int64{"q": 100, "w": 60}}}, policies)
 	require.Equal(t, []sfItem{{policies[0].name, map[string]int64{"r": 99, "t": 1}}}, limits)
@@ -289,7 +290,7 @@ func TestSetAllocates(t *testing.T) {
 			h := make(http.Header, 8)
 			require.LessOrEqual(t, testing.AllocsPerRun(100, func() {
 				clear(h)
-				test.format.set(h, field, test.d)
+				test.format.set(h, field, &test.d)
 			}), test.most)
 		})
 	}

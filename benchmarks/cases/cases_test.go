@@ -29,6 +29,8 @@ func TestShareThatIsAllowed(t *testing.T) {
 		{TakeAs(), 1},
 		{TakeAsMany(n), 1},
 		{Layers(), 1},
+		{Middleware(), 1},
+		{MiddlewareDenied(), 0},
 	} {
 		for _, by := range test.c.Contenders {
 			if by.Module == "" { // a floor decides nothing

@@ -61,6 +61,7 @@ func (r Results) goals() []goal {
 	hot, hotDenied := r.speed("hot-allowed"), r.speed("hot-denied")
 	uniform, zipf := r.speed("uniform-1m"), r.speed("zipf")
 	insert, wait, layers := r.speed("insert"), r.speed("wait"), r.speed("layers")
+	requests := r.speed("http")
 	goals := []goal{
 		atMost(1.3, "", "one limiter, Allow / (clock reading + CAS)", serial(allowed, "weir", "floor")),
 		atLeast(2.2, "", "x/time/rate Allow / weir Allow", serial(allowed, "x/time/rate", "weir")),
@@ -80,6 +81,9 @@ func (r Results) goals() []goal {
 		atMost(3.5, "", "three layers, Allow / one limiter per client, Allow", serial(layers, "weir", "weir, Allow")),
 		atMost(0, "", "allocations of Wait, Reserve, Cancel, Settle, TakeAs or three layers, the most of these",
 			r.mostAllocs("wait", "reserve", "reserve-pending", "takeas", "takeas-1m", "layers")),
+		atLeast(4, "", "httprate / httplimit with the standard fields, a request that is allowed", serial(requests, "httprate", "weir")),
+		atMost(3, "", "allocations of a request that is allowed, with the standard fields", requests.allocs("weir")),
+		atMost(0, "", "the same with Retry-After only", requests.allocs("weir, Retry-After only")),
 	}
 	goals = append(goals, r.memoryGoals()...)
 	return append(goals, r.latencyGoals()...)

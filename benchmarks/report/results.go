@@ -126,6 +126,16 @@ func (r Results) mostAllocs(cases ...string) (most float64) {
 	return most
 }
 
+// allocs returns how much one of a case's contenders allocates, NaN if that was
+// not counted.
+func (s *Speed) allocs(by string) float64 {
+	row := s.row(by)
+	if row == nil || len(row.Allocs) == 0 {
+		return math.NaN()
+	}
+	return median(row.Allocs)
+}
+
 func (r Results) memory(by string) *Memory {
 	i := slices.IndexFunc(r.Memory, func(m Memory) bool { return m.By == by })
 	if i < 0 {

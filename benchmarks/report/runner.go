@@ -72,6 +72,8 @@ func (r *runner) cases() []cases.Case {
 		cases.TakeAs(),
 		cases.TakeAsMany(r.million),
 		cases.Layers(),
+		cases.Middleware(),
+		cases.MiddlewareDenied(),
 	}
 }
 

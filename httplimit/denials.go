@@ -1,0 +1,118 @@
+package httplimit
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"net/netip"
+	"sync/atomic"
+	"time"
+
+	"github.com/goweir/weir"
+)
+
+// A denialLog writes a record for each denial, and only their number where they
+// come too fast.
+type denialLog struct {
+	logger  *slog.Logger
+	limiter *weir.Limiter
+	leftOut atomic.Uint64
+	summing atomic.Bool // a timer will tell of those left out, if no record does
+}
+
+// What a flood writes is bounded: a record a second of some 600 bytes.
+const (
+	longestPath   = 256
+	longestMethod = 16
+	longestClient = 64
+	sumUpAfter    = 10 * time.Second
+)
+
+func newDenialLog(logger *slog.Logger) *denialLog {
+	return &denialLog{logger: logger, limiter: weir.New(weir.TokenBucket(weir.PerSecond(1).WithBurst(10)))}
+}
+
+// log notes a denial, or what would be one without a shadow.
+func (m *limits) log(r *http.Request, d weir.Decision) {
+	l := m.denials
+	if !l.logger.Enabled(r.Context(), slog.LevelWarn) {
+		return
+	}
+	if !l.limiter.Allow() {
+		l.leftOut.Add(1)
+		if !l.summing.Swap(true) {
+			time.AfterFunc(sumUpAfter, l.sumUp)
+		}
+		return
+	}
+	attrs := []slog.Attr{
+		slog.String("client", shorten(m.clientOf(r), longestClient)),
+		slog.String("policy", d.Policy),
+		slog.String("method", shorten(r.Method, longestMethod)),
+		slog.String("path", shorten(r.URL.Path, longestPath)),
+	}
+	if d.RetryAfter == weir.Never {
+		attrs = append(attrs, slog.String("retry_after", "never"))
+	} else {
+		attrs = append(attrs, slog.Duration("retry_after", d.RetryAfter))
+	}
+	if d.Shadowed {
+		attrs = append(attrs, slog.Bool("shadowed", true))
+	}
+	if n := l.leftOut.Swap(0); n > 0 {
+		attrs = append(attrs, slog.Uint64("left_out", n))
+	}
+	l.logger.LogAttrs(r.Context(), slog.LevelWarn, "request denied", attrs...)
+}
+
+// sumUp tells how many were left out since the last record.
+func (l *denialLog) sumUp() {
+	l.summing.Store(false)
+	if n := l.leftOut.Swap(0); n > 0 {
+		l.logger.LogAttrs(context.Background(), slog.LevelWarn, "more requests denied", slog.Uint64("left_out", n))
+	}
+}
+
+// failed notes that a remote layer could not be settled.
+func (l *denialLog) failed(err error) {
+	if l.limiter.Allow() {
+		l.logger.LogAttrs(context.Background(), slog.LevelError, "request not settled", slog.Any("error", err))
+	}
+}
+
+// clientOf returns whom a record names.
+func (m *limits) clientOf(r *http.Request) string {
+	if m.Client != nil {
+		return m.Client(r)
+	}
+	for _, key := range m.Layers.Keys(r) {
+		switch key := key.(type) {
+		case netip.Prefix:
+			return prefixString(key)
+		case netip.Addr:
+			return key.String()
+		case netip.AddrPort:
+			return key.Addr().String()
+		}
+	}
+	key, _ := RemoteIP(r)
+	return prefixString(key)
+}
+
+// prefixString writes a single address as that.
+func prefixString(p netip.Prefix) string {
+	switch {
+	case !p.IsValid():
+		return "unknown"
+	case p.IsSingleIP():
+		return p.Addr().String()
+	}
+	return p.String()
+}
+
+func shorten(s string, most int) string {
+	if len(s) <= most {
+		return s
+	}
+	return s[:most] + "..."
+}
