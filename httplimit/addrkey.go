@@ -29,12 +29,7 @@ func (a *resolver) addrKey(addr net.Addr) (netip.Prefix, bool) {
 	case !ok:
 		return netip.Prefix{}, !a.unix || !isUnixAddr(addr)
 	}
-	n := a.ip6
-	if peer.Is4() {
-		n = a.ip4
-	}
-	prefix, _ := peer.Prefix(n)
-	return prefix, true
+	return a.prefix(peer), true
 }
 
 // addressOf returns the address of a, an IPv4 address as such.

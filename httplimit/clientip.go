@@ -133,12 +133,17 @@ func (a *resolver) key(r *http.Request) (netip.Prefix, bool) {
 	if trusted {
 		client = a.client(r.Header, peer)
 	}
+	return a.prefix(client), true
+}
+
+// prefix returns what of an address is the key: the zero Prefix of the zero Addr.
+func (a *resolver) prefix(addr netip.Addr) netip.Prefix {
 	n := a.ip6
-	if client.Is4() {
+	if addr.Is4() {
 		n = a.ip4
 	}
-	prefix, _ := client.Prefix(n) // the zero Prefix of the zero Addr
-	return prefix, true
+	prefix, _ := addr.Prefix(n)
+	return prefix
 }
 
 // client is for a peer that is trusted.

@@ -29,7 +29,8 @@
 //
 // # What is not a request
 //
-// A [Listener] refuses connections before a byte of them is read. [NewReader],
+// A [Listener] refuses connections before a byte of them is read, keyed by [AddrIP]
+// or [AddressKey.AddrFunc]. [NewReader],
 // [NewWriter] and [NewBody] limit bytes, and so does Middleware.Bandwidth. Limits
 // count requests, not the time that slow clients take for them: set the
 // timeouts of http.Server as well.

@@ -23,7 +23,7 @@ import (
 // closes l. All methods are safe for concurrent use if l's are. For the deadline,
 // the file or the descriptor of a listener, keep l: they work as before.
 //
-// Let l be the innermost listener. One around this one, such as netutil's
+// Let l be the listener on the socket. One around this one, such as netutil's
 // LimitListener, then does not count what is refused, and with tls.NewListener or
 // Server.ServeTLS around it no handshake is made with who is refused. The
 // RemoteAddr of l's connections must not block, as it does where it is read from
@@ -59,8 +59,9 @@ type ListenerOption func(*listener)
 // gets its answer some 50 ms after it has connected, in which it can send its
 // request, as some do not expect an answer earlier, net/http's Transport for one.
 // It then has a second to read it before the connection is reset. No more than
-// 128 are kept so, without goroutines; when more come, answers go out at once and
-// the oldest are reset, as all are by Close.
+// 128 are kept so, without goroutines; when more come, answers go out earlier and
+// the oldest are reset, as all are by Close. A client that closes in time leaves
+// its connection in TIME_WAIT on this side, as wherever the server ends it first.
 //
 // Where connections carry TLS, leave this out: the answer is plain text, and the
 // client would report a broken handshake. Clients that speak HTTP/2 from the

@@ -36,6 +36,21 @@ func TestListenerAcceptsWhenARemoteLayerFails(t *testing.T) {
 	require.Equal(t, one, conn)
 }
 
+func TestNestedListenersRefuseLocallyWhenTheStoreIsDown(t *testing.T) {
+	t.Parallel()
+	down := remoteLayer(func(context.Context) (weir.Decision, error) { return weir.Decision{}, errors.New("the store is down") })
+	local, _ := connectionsPerAddress(1)
+	one, _ := pipe("192.0.2.1:1")
+	again, _ := pipe("192.0.2.1:2")
+	other, _ := pipe("192.0.2.2:1")
+	l := httplimit.Listener(httplimit.Listener(newScripted(one, again, other), local), weir.NewLayers(down))
+	for _, want := range []net.Conn{one, other} {
+		conn, err := l.Accept()
+		require.NoError(t, err)
+		require.Equal(t, want, conn)
+	}
+}
+
 func TestListenerRefusesWhatARemoteLayerDenies(t *testing.T) {
 	t.Parallel()
 	layers := weir.NewLayers(remoteLayer(func(context.Context) (weir.Decision, error) { return weir.Decision{RetryAfter: time.Hour}, nil }))
