@@ -9,17 +9,17 @@ import (
 // A Hold is a Verdict with a receipt for what the request was charged, so that
 // its cost can be settled when it is known. The zero Hold holds nothing. It is
 // safe for concurrent use, and its copies are the same receipt.
-type Hold[R any] struct {
+type Hold struct {
 	Verdict
-	receipt *receipt[R]
+	receipt *receipt
 }
 
 // Hold is Decide with a receipt. What it costs in memory and time is a
 // Reservation in each layer.
-func (l *Layers[R]) Hold(ctx context.Context, r R, n int) (h Hold[R], err error) {
-	h.receipt = &receipt[R]{layers: l, request: r, n: n}
+func (l *Layers[R]) Hold(ctx context.Context, r R, n int) (h Hold, err error) {
+	h.receipt = &receipt{}
 	if err = l.decide(ctx, r, n, &h.Verdict, h.receipt); err != nil {
-		return Hold[R]{}, err
+		return Hold{}, err
 	}
 	if !h.Allowed {
 		h.receipt = nil
@@ -28,12 +28,10 @@ func (l *Layers[R]) Hold(ctx context.Context, r R, n int) (h Hold[R], err error)
 }
 
 // A receipt is what the copies of a Hold have in common.
-type receipt[R any] struct {
-	layers  *Layers[R]
-	request R
-	n       int
+type receipt struct {
 	near    []payment
 	few     [fewLayers]payment // near's
+	far     []call
 	settled atomic.Bool
 }
 
@@ -63,7 +61,7 @@ func (p *payment) settle(actual int) {
 //
 // An error is one of a remote layer; ctx is for those. Each layer is settled all
 // the same.
-func (h Hold[R]) Settle(ctx context.Context, actual int) (err error) {
+func (h Hold) Settle(ctx context.Context, actual int) (err error) {
 	t := h.receipt
 	if t == nil || t.settled.Swap(true) {
 		return nil
@@ -72,14 +70,13 @@ func (h Hold[R]) Settle(ctx context.Context, actual int) (err error) {
 	for i := range t.near {
 		t.near[i].settle(actual)
 	}
-	for i := range t.layers.remotes {
-		layer := &t.layers.remotes[i]
-		more := layer.costOf(t.request, actual) - layer.costOf(t.request, t.n)
-		switch {
+	for i := range t.far {
+		c := &t.far[i]
+		switch more := c.costOf(actual) - c.n; {
 		case more < 0:
-			err = errors.Join(err, layer.remote.Refund(ctx, t.request, -more))
+			err = errors.Join(err, c.remote.refund(ctx, c.key, -more))
 		case more > 0:
-			_, _, failed := layer.remote.Take(ctx, t.request, more)
+			_, failed := c.remote.take(ctx, c.key, more)
 			err = errors.Join(err, failed)
 		}
 	}

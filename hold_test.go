@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"runtime"
 	"sync"
 	"testing"
@@ -105,7 +106,7 @@ func TestAHoldThatIsDeniedHoldsNothing(t *testing.T) {
 	require.NoError(t, h.Settle(t.Context(), 7))
 	require.Equal(t, before, w.peek())
 
-	require.NoError(t, weir.Hold[visit]{}.Settle(t.Context(), 7))
+	require.NoError(t, weir.Hold{}.Settle(t.Context(), 7))
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	h, err = w.layers.Hold(ctx, someoneOf(5, 5), 1)
@@ -188,13 +189,14 @@ func TestAVerdictTellsThePoliciesThatApply(t *testing.T) {
 	named := func(name string) weir.Policy { return weir.TokenBucket(weir.PerHour(10)).Named(name) }
 	whole, quiet := weir.New(named("whole")), weir.New(named("quiet"), weir.WithShadow())
 	addrs, users := weir.NewPerClient[int](named("addr")), weir.NewPerClient[int](named("user"))
-	far := weir.Remote[visit]{Take: func(context.Context, visit, int) (weir.Decision, bool, error) {
-		return weir.Decision{Allowed: true, Remaining: 100}, true, nil
+	itself := func(v visit) (visit, bool) { return v, true }
+	far := weir.Remote[visit]{Take: func(context.Context, visit, int) (weir.Decision, error) {
+		return weir.Decision{Allowed: true, Remaining: 100}, nil
 	}}
 	told := far
 	told.Policy = func() weir.Policy { return named("far") }
-	layers := weir.NewLayers(far.Layer(), weir.Global[visit](whole), weir.Global[visit](quiet),
-		weir.By(addrs, byAddr), weir.By(users, byUser), told.Layer())
+	layers := weir.NewLayers(weir.ByRemote(far, itself), weir.Global[visit](whole), weir.Global[visit](quiet),
+		weir.By(addrs, byAddr), weir.By(users, byUser), weir.ByRemote(told, itself))
 
 	names := func(r visit) (names []string) {
 		v, err := layers.Decide(t.Context(), r, 1)
@@ -209,7 +211,7 @@ func TestAVerdictTellsThePoliciesThatApply(t *testing.T) {
 	require.NoError(t, whole.SetPolicy(named("everybody")))
 	require.Equal(t, []string{"everybody", "addr", "far"}, names(someoneOf(1, -1)))
 	require.True(t, whole.AllowN(whole.Tokens()))
-	require.Equal(t, []string{"everybody", "addr", "user"}, names(someone), "the remote ones were not asked")
+	require.Equal(t, []string{"everybody", "addr", "user", "far"}, names(someone), "also if one denies before")
 
 	var six []weir.Layer[visit]
 	for i := range 6 {
@@ -228,14 +230,15 @@ func TestAVerdictTellsThePoliciesThatApply(t *testing.T) {
 func TestLayersTellTheKeys(t *testing.T) {
 	p := weir.TokenBucket(weir.PerHour(1))
 	layers := weir.NewLayers(weir.By(weir.NewPerClient[int](p), byAddr), weir.Global[visit](weir.New(p)), weir.By(weir.NewPerClient[int](p), byUser),
-		weir.Remote[visit]{}.Layer(), weir.Remote[visit]{Key: func(v visit) (any, bool) { return fmt.Sprint(v.size), v.size > 0 }}.Layer())
-	require.Equal(t, []any{1, nil, 2, nil, "3"}, layers.Keys(someone))
-	require.Equal(t, []any{nil, 2, nil}, layers.Keys(someoneOf(-1, 2)))
+		weir.ByRemote(weir.Remote[string]{}, func(v visit) (string, bool) { return fmt.Sprint(v.size), v.size > 0 }))
+	require.Equal(t, []any{1, nil, 2, "3"}, layers.Keys(someone))
+	require.Equal(t, []any{nil, 2}, layers.Keys(someoneOf(-1, 2)))
 }
 
 func TestDecideAllocatesNothing(t *testing.T) {
 	clock := weir.NewManualClock()
 	w := newHoldWorld(t, weir.TokenBucket(weir.PerHour(1_000_000)), clock)
+	require.NoError(t, w.shadow.SetPolicy(weir.TokenBucket(weir.PerHour(1_000_000))))
 	ctx := t.Context()
 	var policies [4]weir.Policy
 	require.Zero(t, testing.AllocsPerRun(100, func() {
@@ -244,4 +247,44 @@ func TestDecideAllocatesNothing(t *testing.T) {
 			t.Error(v, err)
 		}
 	}))
+}
+
+// What clients are told is what was decided without the layers in shadow.
+func TestAVerdictTellsWhatIsEnforced(t *testing.T) {
+	clock := weir.NewManualClock()
+	limiter := func(name string, perHour int, opts ...weir.Option) weir.Layer[visit] {
+		return weir.Global[visit](weir.New(weir.TokenBucket(weir.PerHour(perHour)).Named(name), append(opts, weir.WithClock(clock))...))
+	}
+	decide := func(n int, layers ...weir.Layer[visit]) weir.Verdict {
+		v, err := weir.NewLayers(layers...).Decide(t.Context(), someone, n)
+		require.NoError(t, err)
+		return v
+	}
+	unlimited := weir.Decision{Allowed: true, Remaining: math.MaxInt}
+	real, quiet := limiter("real", 5), limiter("quiet", 1, weir.WithShadow())
+
+	v := decide(1, real, quiet)
+	require.Equal(t, "real", v.Policy)
+	require.Equal(t, v.Decision, v.Enforced())
+	v = decide(2, real, quiet)
+	require.True(t, v.Shadowed)
+	require.Equal(t, "quiet", v.Policy)
+	require.Equal(t, weir.Decision{Allowed: true, Remaining: 2, Policy: "real", Limit: 5, ResetAfter: 36 * time.Minute}, v.Enforced())
+	v = decide(3, real, quiet)
+	require.False(t, v.Allowed)
+	require.Equal(t, "real", v.Enforced().Policy)
+
+	for _, layers := range [][]weir.Layer[visit]{{limiter("one", 1, weir.WithShadow())}, {limiter("two", 1, weir.WithShadow()), quiet}} {
+		for range 2 {
+			v = decide(1, layers...)
+			require.NotEmpty(t, v.Policy)
+			require.Equal(t, unlimited, v.Enforced())
+			require.Empty(t, v.AppendPolicies(nil))
+		}
+	}
+	far := newFarAway(2, "far", clock).layer()
+	v = decide(1, quiet, far)
+	require.Equal(t, "quiet", v.Policy)
+	require.Equal(t, "far", v.Enforced().Policy)
+	require.Equal(t, 1, v.Enforced().Remaining)
 }

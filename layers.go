@@ -8,7 +8,7 @@ import (
 
 // A Layer is one of several limits that a request of type R has to pass: a
 // limiter, what a request's key in it is, and what it costs there. It is an
-// immutable value. Make one with Global, By or Remote.
+// immutable value. Make one with Global, By or ByRemote.
 type Layer[R any] struct {
 	cell    *cell
 	clients *clients
@@ -16,7 +16,7 @@ type Layer[R any] struct {
 	key     func(R) (any, bool)    // nil for a Limiter
 	hash    func(R) (uint64, bool) // of the key; likewise
 	cost    func(R) int            // nil for the n of the call
-	remote  *Remote[R]
+	remote  *remote                // instead of all but key and cost
 }
 
 // Global returns the layer of a limiter that all requests share.
@@ -38,27 +38,6 @@ func By[R any, K comparable](c *PerClient[K], key func(R) (K, bool)) Layer[R] {
 		},
 	}
 }
-
-// A Remote is a layer that is decided elsewhere, in a store that several
-// programs share, say: what a package for such a store returns a Layer of. Its
-// functions must be safe for concurrent use.
-type Remote[R any] struct {
-	// Take consumes n of a request's key, or nothing. It is called once all other
-	// layers have admitted the request. applies is false if it has no key.
-	Take func(ctx context.Context, r R, n int) (d Decision, applies bool, err error)
-	// Peek says what Take would.
-	Peek func(ctx context.Context, r R, n int) (d Decision, applies bool, err error)
-	// Refund gives back what Take took: a layer after it has denied the request.
-	// Its context is not done.
-	Refund func(ctx context.Context, r R, n int) error
-	// Policy returns the policy in force, for a Verdict. It may be nil.
-	Policy func() Policy
-	// Key returns a request's key, for Layers.Keys. It may be nil.
-	Key func(r R) (key any, applies bool)
-}
-
-// Layer returns the layer.
-func (r Remote[R]) Layer() Layer[R] { return Layer[R]{remote: &r, key: r.Key} }
 
 // WithCost returns the layer with what a request costs there: tokens, bytes,
 // rows. Without it, that is the n of the call. A cost of 0 takes nothing, a
@@ -84,7 +63,7 @@ type Layers[R any] struct {
 }
 
 // NewLayers returns the layers. Without any, all is allowed. It panics if one of
-// them was not made by Global, By or Remote.
+// them was not made by Global, By or ByRemote.
 func NewLayers[R any](layers ...Layer[R]) *Layers[R] {
 	l := &Layers[R]{}
 	for _, layer := range layers {
@@ -94,7 +73,7 @@ func NewLayers[R any](layers ...Layer[R]) *Layers[R] {
 		case layer.core != nil:
 			l.layers = append(l.layers, layer)
 		default:
-			panic("weir: NewLayers with the zero Layer: make one with Global, By or Remote")
+			panic("weir: NewLayers with the zero Layer: make one with Global, By or ByRemote")
 		}
 	}
 	l.alone = len(l.layers) == 1 && len(l.remotes) == 0 && l.layers[0].cost == nil
@@ -133,13 +112,22 @@ func (l *Layers[R]) Peek(r R, n int) Decision {
 	if denied := all.look(answers); denied >= 0 {
 		return all.answer(answers, denied)
 	}
-	d, _, err := l.askRemotes(r, n, all, answers, func(remote *Remote[R], n int) (Decision, bool, error) {
-		return remote.Peek(context.Background(), r, n)
+	near := len(all)
+	all, answers, err := all.call(l.calls(r, n), answers, func(c *call) (Decision, error) {
+		return c.remote.peek(context.Background(), c.key, c.n)
 	})
-	if err != nil {
+	switch {
+	case err != nil:
 		return Decision{}
+	case len(all) == 0:
+		var d Decision
+		unlimited(n, &d)
+		return d
+	case all.deniedFar(answers):
+		all[:near].untouched(answers)
+		return all.answer(answers, len(all)-1)
 	}
-	return d
+	return all.answer(answers, -1)
 }
 
 // TakeContext is Take for layers that can fail: remote ones, which are charged
@@ -151,8 +139,7 @@ func (l *Layers[R]) TakeContext(ctx context.Context, r R, n int) (Decision, erro
 }
 
 // Keys returns the keys of a request in the layers that apply to it, in their
-// order: nil for a Limiter that all requests share, and for a remote layer that
-// does not tell.
+// order, remote ones last: nil for a Limiter that all requests share.
 func (l *Layers[R]) Keys(r R) []any {
 	var keys []any
 	for _, layers := range [...][]Layer[R]{l.layers, l.remotes} {
@@ -171,86 +158,74 @@ func (l *Layers[R]) Keys(r R) []any {
 
 // decide is what the verbs come to that concern any layers. It fills v, and t
 // unless that is nil.
-func (l *Layers[R]) decide(ctx context.Context, r R, n int, v *Verdict, t *receipt[R]) error {
+func (l *Layers[R]) decide(ctx context.Context, r R, n int, v *Verdict, t *receipt) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if l.alone && t == nil {
-		layer := &l.layers[0]
-		p := layer.policy()
-		if _, applies := layer.take(r, n, &v.Decision); applies && !layer.core.shadow {
-			v.apply(p)
-		}
-		return nil
+	if !l.alone || t != nil {
+		return l.decideTogether(ctx, r, n, v, t)
 	}
-	return l.decideTogether(ctx, r, n, v, t)
+	layer := &l.layers[0]
+	p := layer.policy()
+	_, applies := layer.take(r, n, &v.Decision)
+	if applies && layer.core.shadow {
+		v.enforced = &Decision{Allowed: true, Remaining: math.MaxInt}
+	} else if applies {
+		v.apply(p)
+	}
+	return nil
 }
 
-func (l *Layers[R]) decideTogether(ctx context.Context, r R, n int, v *Verdict, t *receipt[R]) error {
+func (l *Layers[R]) decideTogether(ctx context.Context, r R, n int, v *Verdict, t *receipt) error {
 	var space [fewLayers]asked
 	var told [fewLayers]Decision
 	all := l.ask(r, n, space[:0])
 	answers := all.answers(told[:0])
 	denied := all.charge(answers, t != nil || len(l.remotes) > 0)
+	far := l.calls(r, n)
 	all.applied(v)
-	if denied >= 0 {
+	for i := range far {
+		if policy := far[i].remote.policy; policy != nil {
+			v.apply(policy())
+		}
+	}
+	switch {
+	case denied >= 0:
 		v.Decision = all.answer(answers, denied)
 		return nil
-	}
-	d, asked, err := l.askRemotes(r, n, all, answers, func(remote *Remote[R], n int) (Decision, bool, error) {
-		d, applies, err := remote.Take(ctx, r, n)
-		if applies && err == nil && remote.Policy != nil {
-			v.apply(remote.Policy())
-		}
-		return d, applies, err
-	})
-	if err == nil && d.Allowed {
-		all.count()
-		if t != nil {
-			t.near = all.payments(t.few[:0])
-		}
-		v.Decision = d
+	case len(all)+len(far) == 0:
+		unlimited(n, &v.Decision)
 		return nil
 	}
-	all.undo()
-	for i := range asked {
-		layer := &l.remotes[i]
-		err = errors.Join(err, layer.remote.Refund(context.WithoutCancel(ctx), r, layer.costOf(r, n)))
-	}
-	v.Decision = d
-	return err
-}
-
-// askRemotes asks the remote layers one after the other, until one denies or
-// fails, and returns what all layers together answer and how many of the remote
-// ones admitted it. If one denies, what the others were charged is given back.
-func (l *Layers[R]) askRemotes(r R, n int, all together, answers []Decision,
-	ask func(*Remote[R], int) (Decision, bool, error)) (d Decision, admitted int, err error) {
-
 	near := len(all)
-	for i := range l.remotes {
-		layer := &l.remotes[i]
-		cost := layer.costOf(r, n)
-		far, applies, err := ask(layer.remote, cost)
-		if err != nil {
-			return Decision{}, i, err
+	all, answers, err := all.call(far, answers, func(c *call) (Decision, error) {
+		return c.remote.take(ctx, c.key, c.n)
+	})
+	taken := far[:len(all)-near]
+	if denies := all.deniedFar(answers); err == nil && !denies {
+		all[:near].count()
+		v.Decision = all.answer(answers, -1)
+		if v.Shadowed || all.quiet() {
+			enforced := all.enforced(answers)
+			v.enforced = &enforced
 		}
-		if !applies {
-			continue
+		if t != nil {
+			t.near, t.far = all[:near].payments(t.few[:0]), far
 		}
-		all = append(all, asked{core: &farAway, price: price{layer.cost == nil, layer.cost != nil, cost}, wait: far.RetryAfter})
-		answers = append(answers, far)
-		if !far.Allowed {
-			all[:near].undo()
-			all[:near].untouched(answers)
-			return all.answer(answers, len(all)-1), i, nil
-		}
+		return nil
+	} else if denies {
+		taken = taken[:len(taken)-1]
 	}
-	if len(all) == 0 {
-		unlimited(n, &d)
-		return d, 0, nil
+	all[:near].undo()
+	for i := range taken {
+		c := &taken[i]
+		err = errors.Join(err, c.remote.refund(context.WithoutCancel(ctx), c.key, c.n))
 	}
-	return all.answer(answers, -1), len(l.remotes), nil
+	if err == nil {
+		all[:near].untouched(answers)
+		v.Decision = all.answer(answers, len(all)-1)
+	}
+	return err
 }
 
 // unlimited decides where no layer applies.
@@ -278,9 +253,6 @@ func (l *Layer[R]) take(r R, n int, out *Decision) (ok, applies bool) {
 	}
 	return l.clients.decide(hash, n, true, out), true
 }
-
-// farAway stands for the limiter of a remote layer.
-var farAway core
 
 // take is what all verbs come to that concern no remote layer.
 func (l *Layers[R]) take(r R, n int, out *Decision) bool {
@@ -339,12 +311,4 @@ func (l *Layer[R]) policy() Policy {
 		return Policy{l.cell.held.Load().policy}
 	}
 	return Policy{l.clients.decider.Load().policy}
-}
-
-// costOf returns what n of a request cost in the layer.
-func (l *Layer[R]) costOf(r R, n int) int {
-	if l.cost == nil || n <= 0 {
-		return n
-	}
-	return l.cost(r)
 }

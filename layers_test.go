@@ -168,7 +168,7 @@ func TestLayersWithNothingToAskFor(t *testing.T) {
 		}
 		require.Zero(t, fresh.Stats())
 	})
-	require.Equal(t, "weir: NewLayers with the zero Layer: make one with Global, By or Remote", panicText(t, func() {
+	require.Equal(t, "weir: NewLayers with the zero Layer: make one with Global, By or ByRemote", panicText(t, func() {
 		weir.NewLayers(weir.Layer[visit]{})
 	}))
 }

@@ -21,22 +21,23 @@ type farAway struct {
 }
 
 func (f *farAway) layer() weir.Layer[visit] {
-	answer := func(ask func(int) weir.Decision) func(context.Context, visit, int) (weir.Decision, bool, error) {
-		return func(_ context.Context, _ visit, n int) (weir.Decision, bool, error) {
+	answer := func(ask func(int) weir.Decision) func(context.Context, visit, int) (weir.Decision, error) {
+		return func(_ context.Context, _ visit, n int) (weir.Decision, error) {
 			if f.meantime != nil {
 				f.meantime()
 			}
-			if f.no || f.fails != nil {
-				return weir.Decision{Allowed: true, Remaining: 5}, !f.no, f.fails
+			if f.fails != nil {
+				return weir.Decision{Allowed: true, Remaining: 5}, f.fails
 			}
-			return ask(n), true, nil
+			return ask(n), nil
 		}
 	}
-	return weir.Remote[visit]{Take: answer(f.Take), Peek: answer(f.Peek), Refund: func(ctx context.Context, _ visit, n int) error {
+	remote := weir.Remote[visit]{Take: answer(f.Take), Peek: answer(f.Peek), Refund: func(ctx context.Context, _ visit, n int) error {
 		f.ctx = ctx
 		f.Limiter.Refund(n)
 		return nil
-	}}.Layer()
+	}}
+	return weir.ByRemote(remote, func(v visit) (visit, bool) { return v, !f.no })
 }
 
 func newFarAway(perHour int, name string, clock weir.Clock) *farAway {
@@ -250,10 +251,10 @@ func TestRemoteLayersGiveBackInAnyOrder(t *testing.T) {
 				c := randomly(seed + 6000)
 				whole, one := weir.New(mix.whole, weir.WithClock(clock)), newClients[int](t, mix.addr, clock)
 				layers := weir.NewLayers(weir.Global[heldUp](whole), weir.By(one, func(heldUp) (int, bool) { return 0, true }),
-					weir.Remote[heldUp]{Take: func(_ context.Context, h heldUp, _ int) (weir.Decision, bool, error) {
+					weir.ByRemote(weir.Remote[heldUp]{Take: func(_ context.Context, h heldUp, _ int) (weir.Decision, error) {
 						h.asked <- true
-						return weir.Decision{Allowed: <-h.answer}, true, nil
-					}}.Layer())
+						return weir.Decision{Allowed: <-h.answer}, nil
+					}}, func(h heldUp) (heldUp, bool) { return h, true }))
 				var waiting []heldUp
 				admitted, history := 0, ""
 				settle := func(i int, yes bool) {

@@ -86,15 +86,47 @@ func (t together) look(answers []Decision) (denied int) {
 // answer returns what all of them together answer. denied is the one that binds,
 // if any denies.
 func (t together) answer(answers []Decision, denied int) Decision {
-	// bound is the one with the least left, for calls and in its own unit; those
-	// who deny nobody have no say, unless there is nobody else.
-	bound, least, shadowed, counts := -1, -1, -1, false
-	quiet := !slices.ContainsFunc(t, func(a asked) bool { return !a.core.shadow })
+	bound, left := t.least(answers)
+	shadowed := -1
 	for i := range t {
-		a := &t[i]
-		if a.wait > 0 && a.core.shadow && (shadowed < 0 || a.wait > t[shadowed].wait) {
+		if a := &t[i]; a.wait > 0 && a.core.shadow && (shadowed < 0 || a.wait > t[shadowed].wait) {
 			shadowed = i
 		}
+	}
+	switch {
+	case denied >= 0:
+		bound = denied
+	case shadowed >= 0:
+		bound = shadowed
+	}
+	d := answers[bound]
+	d.Allowed, d.Shadowed, d.Remaining = denied < 0, denied < 0 && shadowed >= 0, left
+	return d
+}
+
+// enforced returns what those together answer that are not in shadow, which have
+// all admitted.
+func (t together) enforced(answers []Decision) Decision {
+	if t.quiet() {
+		return Decision{Allowed: true, Remaining: math.MaxInt}
+	}
+	bound, left := t.least(answers)
+	d := answers[bound]
+	d.Allowed, d.Shadowed, d.Remaining = true, false, left
+	return d
+}
+
+// quiet reports whether all of them are in shadow.
+func (t together) quiet() bool {
+	return !slices.ContainsFunc(t, func(a asked) bool { return !a.core.shadow })
+}
+
+// least returns the one that has the least left, for calls and in its own unit.
+// Those who deny nobody have no say, unless there is nobody else.
+func (t together) least(answers []Decision) (bound, left int) {
+	bound, least, counts, quiet := -1, -1, false, t.quiet()
+	for i := range t {
+		a := &t[i]
 		if a.core.shadow && !quiet {
 			continue
 		}
@@ -107,19 +139,11 @@ func (t together) answer(answers []Decision, denied int) Decision {
 			least = i
 		}
 	}
-	left := t[bound].left(answers[bound].Remaining)
+	left = t[bound].left(answers[bound].Remaining)
 	if left == math.MaxInt && !counts { // each has a cost of its own
 		bound, left = least, answers[least].Remaining
 	}
-	switch {
-	case denied >= 0:
-		bound = denied
-	case shadowed >= 0:
-		bound = shadowed
-	}
-	d := answers[bound]
-	d.Allowed, d.Shadowed, d.Remaining = denied < 0, denied < 0 && shadowed >= 0, left
-	return d
+	return bound, left
 }
 
 // charge asks all of them, and charges them if none denies; otherwise it returns

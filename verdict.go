@@ -5,9 +5,20 @@ import "context"
 // A Verdict is what Layers decided about a request, and under which policies.
 type Verdict struct {
 	Decision
-	few     [fewLayers]Policy // of the layers that apply, or
-	more    []Policy          // these, if they are more
-	applied int
+	few      [fewLayers]Policy // of the layers that apply, or
+	more     []Policy          // these, if they are more
+	applied  int
+	enforced *Decision // nil if the Decision is that of a layer that is not in shadow
+}
+
+// Enforced returns what was decided without the layers in shadow, as their
+// client may be told it. It is the Decision itself if none of those has a say in
+// that. Where all layers are in shadow, it has no Policy and lets everything pass.
+func (v *Verdict) Enforced() Decision {
+	if v.enforced != nil {
+		return *v.enforced
+	}
+	return v.Decision
 }
 
 // AppendPolicies appends the policies in force of the layers that apply to the

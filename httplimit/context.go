@@ -2,6 +2,7 @@ package httplimit
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"sync"
 
@@ -34,9 +35,19 @@ func (r *request) Value(key any) any {
 	return r.Context.Value(key)
 }
 
-// requests makes them, a few in one allocation. None is used again: a handler may
-// have left a request or its context with somebody who goes on. A few, because
-// whoever keeps one keeps those that were made with it.
+// String is for contexts that are printed: not the whole request, which may have
+// secrets.
+func (r *request) String() string { return fmt.Sprintf("%v.WithDecision", r.Context) }
+
+// with makes it a copy of another with a Decision in its context.
+func (r *request) with(other *http.Request, d *weir.Decision) *http.Request {
+	r.Context, r.decision = other.Context(), *d
+	r.http = *other.WithContext(r)
+	return &r.http
+}
+
+// requests makes some in one allocation. None is used again: a handler may have
+// left it or its context with somebody who goes on.
 type requests struct{ pool sync.Pool }
 
 type fewRequests struct {
@@ -44,7 +55,6 @@ type fewRequests struct {
 	all  [5]request // 2 KiB
 }
 
-// with returns a copy of a request with a Decision in its context.
 func (p *requests) with(r *http.Request, d *weir.Decision) *http.Request {
 	few, _ := p.pool.Get().(*fewRequests)
 	if few == nil {
@@ -54,16 +64,14 @@ func (p *requests) with(r *http.Request, d *weir.Decision) *http.Request {
 	if few.used++; few.used < len(few.all) {
 		p.pool.Put(few)
 	}
-	next.Context, next.decision = r.Context(), *d
-	next.http = *r.WithContext(next)
-	return &next.http
+	return next.with(r, d)
 }
 
-// bringBack has a request show what a handler's copy of it came to: its pattern,
-// as it would without the copy, and its form, of which the server deletes the
+// bringBack has a request show what a handler's copy of it came to, as it would
+// without the copy: its pattern, and its form, of which the server deletes the
 // files.
 func bringBack(r, copied *http.Request) {
-	if r.Pattern == "" {
+	if copied.Pattern != "" {
 		r.Pattern = copied.Pattern
 	}
 	if r.MultipartForm == nil {

@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"sync/atomic"
 	"time"
+	"unicode/utf8"
 
 	"github.com/goweir/weir"
 )
@@ -14,13 +15,13 @@ import (
 // A denialLog writes a record for each denial, and only their number where they
 // come too fast.
 type denialLog struct {
-	logger  *slog.Logger
 	limiter *weir.Limiter
 	leftOut atomic.Uint64
 	summing atomic.Bool // a timer will tell of those left out, if no record does
 }
 
-// What a flood writes is bounded: a record a second of some 600 bytes.
+// What a flood writes is bounded: a record a second, of 2 KB where all of it has to
+// be escaped.
 const (
 	longestPath   = 256
 	longestMethod = 16
@@ -28,20 +29,19 @@ const (
 	sumUpAfter    = 10 * time.Second
 )
 
-func newDenialLog(logger *slog.Logger) *denialLog {
-	return &denialLog{logger: logger, limiter: weir.New(weir.TokenBucket(weir.PerSecond(1).WithBurst(10)))}
+func newDenialLog() *denialLog {
+	return &denialLog{limiter: weir.New(weir.TokenBucket(weir.PerSecond(1).WithBurst(10)))}
 }
 
 // log notes a denial, or what would be one without a shadow.
-func (m *limits) log(r *http.Request, d weir.Decision) {
-	l := m.denials
-	if !l.logger.Enabled(r.Context(), slog.LevelWarn) {
+func (l *denialLog) log(m *Middleware, r *http.Request, d *weir.Decision) {
+	if !m.Logger.Enabled(r.Context(), slog.LevelWarn) {
 		return
 	}
 	if !l.limiter.Allow() {
 		l.leftOut.Add(1)
 		if !l.summing.Swap(true) {
-			time.AfterFunc(sumUpAfter, l.sumUp)
+			time.AfterFunc(sumUpAfter, func() { l.sumUp(m.Logger) })
 		}
 		return
 	}
@@ -51,9 +51,7 @@ func (m *limits) log(r *http.Request, d weir.Decision) {
 		slog.String("method", shorten(r.Method, longestMethod)),
 		slog.String("path", shorten(r.URL.Path, longestPath)),
 	}
-	if d.RetryAfter == weir.Never {
-		attrs = append(attrs, slog.String("retry_after", "never"))
-	} else {
+	if d.RetryAfter != weir.Never {
 		attrs = append(attrs, slog.Duration("retry_after", d.RetryAfter))
 	}
 	if d.Shadowed {
@@ -62,26 +60,26 @@ func (m *limits) log(r *http.Request, d weir.Decision) {
 	if n := l.leftOut.Swap(0); n > 0 {
 		attrs = append(attrs, slog.Uint64("left_out", n))
 	}
-	l.logger.LogAttrs(r.Context(), slog.LevelWarn, "request denied", attrs...)
+	m.Logger.LogAttrs(r.Context(), slog.LevelWarn, "request denied", attrs...)
 }
 
 // sumUp tells how many were left out since the last record.
-func (l *denialLog) sumUp() {
+func (l *denialLog) sumUp(logger *slog.Logger) {
 	l.summing.Store(false)
 	if n := l.leftOut.Swap(0); n > 0 {
-		l.logger.LogAttrs(context.Background(), slog.LevelWarn, "more requests denied", slog.Uint64("left_out", n))
+		logger.LogAttrs(context.Background(), slog.LevelWarn, "more requests denied", slog.Uint64("left_out", n))
 	}
 }
 
 // failed notes that a remote layer could not be settled.
-func (l *denialLog) failed(err error) {
+func (l *denialLog) failed(m *Middleware, err error) {
 	if l.limiter.Allow() {
-		l.logger.LogAttrs(context.Background(), slog.LevelError, "request not settled", slog.Any("error", err))
+		m.Logger.LogAttrs(context.Background(), slog.LevelError, "request not settled", slog.Any("error", err))
 	}
 }
 
 // clientOf returns whom a record names.
-func (m *limits) clientOf(r *http.Request) string {
+func (m *Middleware) clientOf(r *http.Request) string {
 	if m.Client != nil {
 		return m.Client(r)
 	}
@@ -110,9 +108,13 @@ func prefixString(p netip.Prefix) string {
 	return p.String()
 }
 
+// shorten cuts a string, but no character of it.
 func shorten(s string, most int) string {
 	if len(s) <= most {
 		return s
+	}
+	for most > 0 && !utf8.RuneStart(s[most]) {
+		most--
 	}
 	return s[:most] + "..."
 }

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/goweir/weir"
@@ -46,7 +47,9 @@ const (
 	HeadersXRateLimit
 	// HeadersBoth is HeadersStandard and HeadersXRateLimit.
 	HeadersBoth
-	// HeadersRetryAfterOnly is Retry-After on denials, and nothing else.
+	// HeadersRetryAfterOnly is Retry-After on denials, and nothing else. With it a
+	// Middleware copies requests five in one allocation, so that who keeps one keeps
+	// up to four others.
 	HeadersRetryAfterOnly
 )
 
@@ -72,10 +75,8 @@ const (
 const maxInteger = 999_999_999_999_999
 
 // A policyField is the RateLimit-Policy of policies that apply together, made
-// once for all responses that say so.
-type policyField struct {
-	values []string // one line, or nil if there is nothing to tell; shared, never written to
-}
+// once for all responses that say so. It is empty if there is nothing to tell.
+type policyField string
 
 // newPolicyField returns the field of policies, of the parts of combinations.
 // Where two would read the same, one is listed.
@@ -101,14 +102,7 @@ func newPolicyField(policies []weir.Policy) policyField {
 		}
 	}
 	list(policies)
-	if len(items) == 0 {
-		return policyField{} // the List must not be empty
-	}
-	line := items[0]
-	for _, item := range items[1:] {
-		line += "," + item
-	}
-	return policyField{values: []string{line}}
+	return policyField(strings.Join(items, ","))
 }
 
 // quotaPolicy returns a Quota Policy Item, section 3.1.
@@ -186,26 +180,31 @@ func (f HeaderFormat) set(h http.Header, field policyField, d *weir.Decision) {
 	if f == HeadersRetryAfterOnly {
 		return
 	}
-	standard := f != HeadersXRateLimit
-	if standard && len(field.values) > 0 && !slices.Contains(h[keyPolicy], field.values[0]) {
-		addValues(h, keyPolicy, field.values)
-	}
+	standard, legacy := f != HeadersXRateLimit, f != HeadersStandard
 	if d.Policy == "" || d.Limit == math.MaxInt { // nothing applies, or nothing is limited
+		if standard {
+			addPolicies(h, []string{string(field)})
+		}
 		return
 	}
 	left, reset := leftOf(d), resetSeconds(d)
+	if legacy = legacy && (!d.Allowed || !hasLessLeft(h, left)); !standard && !legacy {
+		return
+	}
+
+	// A response has its values for itself, as others may change them in place. They
+	// are parts of one string and one array: two allocations.
 	var space [160]byte
 	b := space[:0]
 	if standard {
 		b = appendServiceLimit(b, d.Policy, left, reset)
 	}
-	if f == HeadersStandard || d.Allowed && hasLessLeft(h, left) {
-		if standard {
-			addValues(h, keyLimit, []string{string(b)})
-		}
+	if !legacy {
+		values := &[2]string{string(field), string(b)}
+		addPolicies(h, values[0:1:1])
+		addValues(h, keyLimit, values[1:2:2])
 		return
 	}
-	// All values are parts of one string and one array: two allocations.
 	end1 := len(b)
 	b = strconv.AppendInt(b, int64(max(d.Limit, 0)), 10)
 	end2 := len(b)
@@ -213,11 +212,19 @@ func (f HeaderFormat) set(h http.Header, field policyField, d *weir.Decision) {
 	end3 := len(b)
 	b = strconv.AppendUint(b, reset, 10)
 	text := string(b)
-	values := &[4]string{text[:end1], text[end1:end2], text[end2:end3], text[end3:]}
+	values := &[5]string{string(field), text[:end1], text[end1:end2], text[end2:end3], text[end3:]}
 	if standard {
-		addValues(h, keyLimit, values[0:1:1])
+		addPolicies(h, values[0:1:1])
+		addValues(h, keyLimit, values[1:2:2])
 	}
-	h[keyXLimit], h[keyXRemaining], h[keyXReset] = values[1:2:2], values[2:3:3], values[3:4:4]
+	h[keyXLimit], h[keyXRemaining], h[keyXReset] = values[2:3:3], values[3:4:4], values[4:5:5]
+}
+
+// addPolicies adds a line of policies, unless it is empty or there already.
+func addPolicies(h http.Header, line []string) {
+	if line[0] != "" && !slices.Contains(h[keyPolicy], line[0]) {
+		addValues(h, keyPolicy, line)
+	}
 }
 
 // appendServiceLimit appends a Service Limit Item, section 4.1.

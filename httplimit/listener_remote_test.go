@@ -17,12 +17,9 @@ import (
 
 // remoteLayer is a layer that is decided by take alone.
 func remoteLayer(take func(context.Context) (weir.Decision, error)) weir.Layer[net.Addr] {
-	ask := func(ctx context.Context, _ net.Addr, _ int) (weir.Decision, bool, error) {
-		d, err := take(ctx)
-		return d, true, err
-	}
+	ask := func(ctx context.Context, _ net.Addr, _ int) (weir.Decision, error) { return take(ctx) }
 	refund := func(context.Context, net.Addr, int) error { return nil }
-	return weir.Remote[net.Addr]{Take: ask, Peek: ask, Refund: refund}.Layer()
+	return weir.ByRemote(weir.Remote[net.Addr]{Take: ask, Peek: ask, Refund: refund}, func(a net.Addr) (net.Addr, bool) { return a, true })
 }
 
 func TestListenerAcceptsWhenARemoteLayerFails(t *testing.T) {

@@ -75,7 +75,7 @@ func TestADenialIsLogged(t *testing.T) {
 	require.Equal(t, []map[string]any{record(map[string]any{"retry_after": float64(time.Hour)})}, f.logged(t))
 
 	respond(denying(f, hourly(0, "a"), nil))
-	require.Equal(t, []map[string]any{record(map[string]any{"retry_after": "never"})}, f.logged(t))
+	require.Equal(t, []map[string]any{record(nil)}, f.logged(t))
 
 	h = denying(f, hourly(1, "a"), func(r *http.Request) string { return "customer of " + r.URL.Path }, weir.WithShadow())
 	respond(h)
@@ -242,14 +242,14 @@ func TestALoggerThatIsOffCostsNothing(t *testing.T) {
 
 func TestWhatCannotBeSettledIsLogged(t *testing.T) {
 	f := &logFile{}
-	far := weir.Remote[*http.Request]{
-		Take: func(context.Context, *http.Request, int) (weir.Decision, bool, error) {
-			return weir.Decision{Allowed: true}, true, nil
+	far := weir.Remote[netip.Prefix]{
+		Take: func(context.Context, netip.Prefix, int) (weir.Decision, error) {
+			return weir.Decision{Allowed: true}, nil
 		},
-		Refund: func(context.Context, *http.Request, int) error { return errors.New("the store does not answer") },
+		Refund: func(context.Context, netip.Prefix, int) error { return errors.New("the store does not answer") },
 	}
 	m := httplimit.Middleware{
-		Layers: weir.NewLayers(far.Layer()),
+		Layers: weir.NewLayers(weir.ByRemote(far, httplimit.RemoteIP)),
 		Settle: func(*http.Request, int) int { return 0 },
 		Logger: f.logger(nil),
 	}

@@ -5,13 +5,15 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"sync"
 
 	"github.com/goweir/weir"
 )
 
 // Middleware limits the requests to a handler. Zero fields are the defaults;
-// Layers is required. A Middleware may be copied, and changed after its Handler
-// was made: that keeps the fields as they were.
+// Layers is required. It may be copied, and changed after a Handler was made: that
+// keeps the fields as they were. All Handlers of a Middleware write its Logger's
+// records at one rate together.
 //
 // Layers are asked before a request's body is read. One that is denied takes
 // nothing from any of them, and does not reach the handler. Layers in shadow deny
@@ -60,152 +62,164 @@ type Middleware struct {
 	Bandwidth func(ctx context.Context, r *http.Request, n int) error
 
 	// Logger gets a record at LevelWarn for each denial, with client, policy, method,
-	// path and retry_after, and shadowed if a layer in shadow would have denied. Of
-	// those that come faster than one a second, after the first ten, only the
-	// number is told: left_out. By default nothing is logged.
+	// path and retry_after, which is absent if no wait would help; and with shadowed
+	// where a layer in shadow would have denied. Of those that come faster than one a
+	// second, after the first ten, only the number is told, in left_out of the next
+	// record, or of one of its own ten seconds later. What a remote layer fails to
+	// settle is a record at LevelError. By default nothing is logged.
 	Logger *slog.Logger
 
 	// Client is whom the Logger names; by default the address that a layer is keyed
 	// by, or else that of RemoteIP. No other key is logged unless it is returned here:
 	// it may be a secret.
 	Client func(*http.Request) string
+
+	shared *shared // by all handlers; nil before the first
 }
+
+// shared is what handlers of one Middleware have in common.
+type shared struct {
+	policies policyFields
+	requests requests
+	denials  *denialLog
+}
+
+// sharing guards the field of all Middlewares.
+var sharing sync.Mutex
 
 // Limit returns a middleware of layers with the default fields, for chi's Use and
 // all others that take one.
 func Limit(layers ...weir.Layer[*http.Request]) func(http.Handler) http.Handler {
-	limits := (&Middleware{Layers: weir.NewLayers(layers...)}).limits()
-	return limits.handler
+	m := &Middleware{Layers: weir.NewLayers(layers...)}
+	return m.Handler
 }
 
 // Handler returns the handler that calls next for the requests that are allowed.
-// It panics if Layers is nil or Headers is none of the formats.
+// It panics if Layers or next is nil, or Headers is none of the formats.
 //
 // next gets a copy of the request, with its Decision in the context; see
-// [FromContext].
+// [FromContext]. As with any copy, trailers that the client did not announce do
+// not reach it.
 //
-// Call Handler once for each handler: what paces the Logger belongs to it. Routers
-// with handlers of another type need an adaptor that does, and that has them
-// write to the ResponseWriter that next gets, if there is Settle or Bandwidth;
-// echo.WrapMiddleware, which calls Handler for each request and answers the
-// handlers' errors after Settle, is not enough then. Adaptors for gin and echo
-// are in the tests of [github.com/goweir/weir/httplimit/interop].
-func (m *Middleware) Handler(next http.Handler) http.Handler { return m.limits().handler(next) }
-
-// limits returns what the handlers of a Middleware have in common.
-func (m *Middleware) limits() *limits {
+// Routers with handlers of another type need an adaptor that has them write to
+// the ResponseWriter that next gets, if there is Settle or Bandwidth, and answers
+// their errors before next returns. Adaptors for gin and echo are in the tests of
+// [github.com/goweir/weir/httplimit/interop].
+func (m *Middleware) Handler(next http.Handler) http.Handler {
 	switch {
 	case m.Layers == nil:
 		panic("httplimit: Middleware.Layers is nil: make them with weir.NewLayers")
 	case m.Headers > HeadersRetryAfterOnly:
 		panic(fmt.Sprintf("httplimit: Middleware.Headers is %d: it must be one of the HeaderFormats", m.Headers))
-	}
-	l := &limits{Middleware: *m}
-	if l.Denied == nil {
-		l.Denied = WriteDenied
-	}
-	if l.Error == nil {
-		l.Error = writeUnavailable
-	}
-	if l.Logger != nil {
-		l.denials = newDenialLog(l.Logger)
-	}
-	return l
-}
-
-type limits struct {
-	Middleware
-	policies policyFields
-	requests requests
-	denials  *denialLog // nil without Logger
-}
-
-func (l *limits) handler(next http.Handler) http.Handler {
-	if next == nil {
+	case next == nil:
 		panic("httplimit: Middleware.Handler of nil: it needs a handler")
 	}
-	return &handler{l, next}
+	sharing.Lock()
+	defer sharing.Unlock()
+	if m.shared == nil {
+		m.shared = &shared{denials: newDenialLog()}
+	}
+	return &handler{m: *m, shared: m.shared, next: next}
 }
 
-// A handler is one behind its limits.
+// A handler is one behind a Middleware.
 type handler struct {
-	*limits
-	next http.Handler
+	m      Middleware // as it was
+	shared *shared
+	next   http.Handler
 }
 
 func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	n := 1
-	if h.Cost != nil {
-		n = h.Cost(r)
+	if h.m.Cost != nil {
+		n = h.m.Cost(r)
 	}
 	var v weir.Verdict
-	var hold weir.Hold[*http.Request]
+	var hold weir.Hold
 	var err error
-	if h.Settle == nil {
-		v, err = h.Layers.Decide(r.Context(), r, n)
+	if h.m.Settle == nil {
+		v, err = h.m.Layers.Decide(r.Context(), r, n)
 	} else {
-		hold, err = h.Layers.Hold(r.Context(), r, n)
+		hold, err = h.m.Layers.Hold(r.Context(), r, n)
 		v = hold.Verdict
 	}
 	if err != nil {
-		h.Error(w, r, err)
+		h.fail(w, r, err)
 		return
 	}
 	h.tell(w.Header(), &v)
-	if h.denials != nil && (!v.Allowed || v.Shadowed) {
-		h.log(r, v.Decision)
+	if h.m.Logger != nil && (!v.Allowed || v.Shadowed) {
+		h.shared.denials.log(&h.m, r, &v.Decision)
 	}
 	if !v.Allowed {
-		h.Denied(w, r, v.Decision)
+		h.deny(w, r, v.Decision)
 		return
 	}
-	within := h.requests.with(r, &v.Decision)
-	if h.Settle == nil && h.Bandwidth == nil {
+	var within *http.Request
+	if h.m.Headers == HeadersRetryAfterOnly {
+		within = h.shared.requests.with(r, &v.Decision)
+	} else {
+		within = new(request).with(r, &v.Decision)
+	}
+	defer bringBack(r, within)
+	if h.m.Settle == nil && h.m.Bandwidth == nil {
 		h.next.ServeHTTP(w, within)
 	} else {
 		h.serve(w, within, hold)
 	}
-	bringBack(r, within)
 }
 
-// tell writes the fields for clients. Of a layer in shadow there are none.
-func (l *limits) tell(header http.Header, v *weir.Verdict) {
-	if l.Headers == HeadersRetryAfterOnly {
+// tell writes the fields for clients. Layers in shadow are none of their business.
+func (h *handler) tell(header http.Header, v *weir.Verdict) {
+	if h.m.Headers == HeadersRetryAfterOnly {
 		if !v.Allowed {
 			setRetryAfter(header, v.Decision)
 		}
 		return
 	}
-	field := l.policies.of(v)
-	if v.Shadowed || len(field.policies) == 0 {
-		l.Headers.set(header, field.policyField, &weir.Decision{Allowed: v.Allowed, RetryAfter: v.RetryAfter})
+	told := v.Enforced()
+	h.m.Headers.set(header, h.shared.policies.of(v), &told)
+}
+
+func (h *handler) deny(w http.ResponseWriter, r *http.Request, d weir.Decision) {
+	if h.m.Denied != nil {
+		h.m.Denied(w, r, d)
 		return
 	}
-	l.Headers.set(header, field.policyField, &v.Decision)
+	WriteDenied(w, r, d)
+}
+
+func (h *handler) fail(w http.ResponseWriter, r *http.Request, err error) {
+	if h.m.Error != nil {
+		h.m.Error(w, r, err)
+		return
+	}
+	header := w.Header()
+	header["Cache-Control"] = []string{"no-store"}
+	if uploads(r) {
+		header["Connection"] = []string{"close"}
+	}
+	http.Error(w, http.StatusText(http.StatusServiceUnavailable), http.StatusServiceUnavailable)
 }
 
 // serve calls the next handler with a ResponseWriter that is watched, and settles
 // what the request has cost whatever becomes of it.
-func (h *handler) serve(w http.ResponseWriter, r *http.Request, hold weir.Hold[*http.Request]) {
+func (h *handler) serve(w http.ResponseWriter, r *http.Request, hold weir.Hold) {
 	watched := &response{ResponseWriter: w}
-	if h.Bandwidth != nil {
-		watched.paced = newPaced(r, h.Bandwidth)
+	if h.m.Bandwidth != nil {
+		watched.paced = newPaced(r, h.m.Bandwidth)
 	}
 	returned := false
-	if h.Settle != nil {
+	if h.m.Settle != nil {
 		defer func() {
-			actual := h.Settle(r, watched.final(returned))
+			actual := h.m.Settle(r, watched.final(returned))
 			// The client may have gone: that must not keep what is given back.
-			if err := hold.Settle(context.WithoutCancel(r.Context()), actual); err != nil && h.denials != nil {
-				h.denials.failed(err)
+			err := hold.Settle(context.WithoutCancel(r.Context()), actual)
+			if err != nil && h.m.Logger != nil {
+				h.shared.denials.failed(&h.m, err)
 			}
 		}()
 	}
 	h.next.ServeHTTP(watched.writer(), r)
 	returned = true
-}
-
-func writeUnavailable(w http.ResponseWriter, _ *http.Request, _ error) {
-	w.Header()["Cache-Control"] = []string{"no-store"}
-	http.Error(w, http.StatusText(http.StatusServiceUnavailable), http.StatusServiceUnavailable)
 }

@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"strings"
 	"testing"
 	"time"
@@ -236,17 +237,17 @@ func TestAClientThatLeavesIsSettledAllTheSame(t *testing.T) {
 	overTLS(t, func(t *testing.T, start starter) {
 		l := still(hourly(5, "near"))
 		refunds := make(chan error, 1)
-		far := weir.Remote[*http.Request]{
-			Take: func(context.Context, *http.Request, int) (weir.Decision, bool, error) {
-				return weir.Decision{Allowed: true, Remaining: 1}, true, nil
+		far := weir.Remote[netip.Prefix]{
+			Take: func(context.Context, netip.Prefix, int) (weir.Decision, error) {
+				return weir.Decision{Allowed: true, Remaining: 1}, nil
 			},
-			Refund: func(ctx context.Context, _ *http.Request, n int) error {
+			Refund: func(ctx context.Context, _ netip.Prefix, n int) error {
 				refunds <- ctx.Err()
 				return nil
 			},
 		}
 		m := httplimit.Middleware{
-			Layers: weir.NewLayers(httplimit.Global(l), far.Layer()),
+			Layers: weir.NewLayers(httplimit.Global(l), weir.ByRemote(far, httplimit.RemoteIP)),
 			Settle: func(r *http.Request, status int) int {
 				if status != http.StatusTeapot || r.Context().Err() == nil {
 					t.Error("settled too soon, with", status)

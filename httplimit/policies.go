@@ -18,13 +18,13 @@ type policyFields struct {
 
 type appliedField struct {
 	policies []weir.Policy
-	policyField
+	field    policyField
 }
 
 // mostFields is how many are kept; with more it begins anew.
 const mostFields = 64
 
-func (f *policyFields) of(v *weir.Verdict) appliedField {
+func (f *policyFields) of(v *weir.Verdict) policyField {
 	var space [8]weir.Policy
 	policies := v.AppendPolicies(space[:0])
 	if field, ok := f.find(policies); ok {
@@ -33,29 +33,29 @@ func (f *policyFields) of(v *weir.Verdict) appliedField {
 	return f.add(slices.Clone(policies))
 }
 
-func (f *policyFields) find(policies []weir.Policy) (appliedField, bool) {
+func (f *policyFields) find(policies []weir.Policy) (policyField, bool) {
 	if known := f.known.Load(); known != nil {
 		for _, field := range *known {
 			if slices.Equal(field.policies, policies) {
-				return field, true
+				return field.field, true
 			}
 		}
 	}
-	return appliedField{}, false
+	return "", false
 }
 
-func (f *policyFields) add(policies []weir.Policy) appliedField {
+func (f *policyFields) add(policies []weir.Policy) policyField {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if field, ok := f.find(policies); ok {
 		return field
 	}
-	field := appliedField{policies, newPolicyField(policies)}
+	field := newPolicyField(policies)
 	var all []appliedField
 	if known := f.known.Load(); known != nil && len(*known) < mostFields {
 		all = *known
 	}
-	all = append(slices.Clip(all), field)
+	all = append(all, appliedField{policies, field}) // those who read it see none of this
 	f.known.Store(&all)
 	return field
 }

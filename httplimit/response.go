@@ -89,20 +89,21 @@ func (w *response) final(returned bool) int {
 func (w *response) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 func (w *response) WriteHeader(status int) {
-	if w.status == 0 && (status >= 200 || status == http.StatusSwitchingProtocols) { // no other 1xx is final
-		w.status = status
+	if status >= 200 || status == http.StatusSwitchingProtocols { // no other 1xx is final
+		w.begin(status)
 	}
 	w.ResponseWriter.WriteHeader(status)
 }
 
-func (w *response) begin() {
-	if w.status == 0 {
-		w.status = http.StatusOK
+// begin notes the first status. Of a connection that was hijacked none is written.
+func (w *response) begin(status int) {
+	if w.status == 0 && !w.hijacked {
+		w.status = status
 	}
 }
 
 func (w *response) Write(p []byte) (int, error) {
-	w.begin()
+	w.begin(http.StatusOK)
 	if w.paced != nil {
 		return w.paced.write(w.ResponseWriter, p)
 	}
@@ -113,7 +114,7 @@ func (w *response) WriteString(s string) (int, error) {
 	if w.paced != nil {
 		return w.Write([]byte(s))
 	}
-	w.begin()
+	w.begin(http.StatusOK)
 	return io.WriteString(w.ResponseWriter, s)
 }
 
@@ -123,11 +124,15 @@ func (w *response) ReadFrom(src io.Reader) (int64, error) {
 	if w.paced != nil {
 		return io.Copy(struct{ io.Writer }{w}, src)
 	}
-	w.begin()
-	if to, ok := w.ResponseWriter.(io.ReaderFrom); ok {
-		return to.ReadFrom(src)
+	to, ok := w.ResponseWriter.(io.ReaderFrom)
+	if !ok {
+		return io.Copy(struct{ io.Writer }{w}, src)
 	}
-	return io.Copy(struct{ io.Writer }{w.ResponseWriter}, src)
+	n, err := to.ReadFrom(src)
+	if n > 0 { // with nothing to write, nothing is begun
+		w.begin(http.StatusOK)
+	}
+	return n, err
 }
 
 // A ResponseController does what a response, or one of those that it unwraps to, can.
@@ -139,8 +144,16 @@ type (
 
 func (f flusher) Flush() { _ = f.FlushError() }
 
+// CloseNotify is what Gin asks of every ResponseWriter that it streams to.
+func (f flusher) CloseNotify() <-chan bool {
+	if to, ok := find[interface{ CloseNotify() <-chan bool }](f.w.ResponseWriter); ok {
+		return to.CloseNotify()
+	}
+	return nil // it never closes
+}
+
 func (f flusher) FlushError() error {
-	f.w.begin()
+	f.w.begin(http.StatusOK)
 	return http.NewResponseController(f.w.ResponseWriter).Flush()
 }
 

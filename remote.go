@@ -1,0 +1,93 @@
+package weir
+
+import "context"
+
+// A Remote is a limiter per client that keeps its states elsewhere, in a store
+// that several programs share, say: what a package for such a store gives to
+// ByRemote. Its functions must be safe for concurrent use.
+type Remote[K comparable] struct {
+	// Take consumes n of a key's, or nothing. It is called once all other layers
+	// have admitted the request.
+	Take func(ctx context.Context, key K, n int) (Decision, error)
+	// Peek says what Take would.
+	Peek func(ctx context.Context, key K, n int) (Decision, error)
+	// Refund gives back what Take took: a layer after it has denied the request, or it
+	// turned out to cost less. Then its context is not that of the request.
+	Refund func(ctx context.Context, key K, n int) error
+	// Policy returns the policy in force, for a Verdict. It may be nil.
+	Policy func() Policy
+}
+
+// ByRemote returns the layer of a limiter per client that is decided elsewhere. key
+// says who the client of a request is; with false the layer does not apply to it.
+func ByRemote[R any, K comparable](c Remote[K], key func(R) (K, bool)) Layer[R] {
+	return Layer[R]{
+		key: func(r R) (any, bool) { return key(r) },
+		remote: &remote{
+			take:   func(ctx context.Context, key any, n int) (Decision, error) { return c.Take(ctx, key.(K), n) },
+			peek:   func(ctx context.Context, key any, n int) (Decision, error) { return c.Peek(ctx, key.(K), n) },
+			refund: func(ctx context.Context, key any, n int) error { return c.Refund(ctx, key.(K), n) },
+			policy: c.Policy,
+		},
+	}
+}
+
+// remote is a Remote without its type of key.
+type remote struct {
+	take, peek func(ctx context.Context, key any, n int) (Decision, error)
+	refund     func(ctx context.Context, key any, n int) error
+	policy     func() Policy
+}
+
+// A call is a key of a remote layer that a request has to pass.
+type call struct {
+	remote *remote
+	key    any
+	price
+	n int // what is to be taken
+}
+
+// calls finds out which remote layers apply to a request.
+func (l *Layers[R]) calls(r R, n int) (far []call) {
+	for i := range l.remotes {
+		layer := &l.remotes[i]
+		key, applies := layer.key(r)
+		if !applies {
+			continue
+		}
+		c := call{remote: layer.remote, key: key, price: price{counts: true}}
+		if layer.cost != nil {
+			c.price = price{costs: true, cost: layer.cost(r)}
+		}
+		c.n = c.costOf(n)
+		far = append(far, c)
+	}
+	return far
+}
+
+// farAway stands for the limiter of a remote layer.
+var farAway core
+
+// call asks remote layers one after the other, until one denies or fails. It
+// returns all those that have decided, behind the near ones.
+func (t together) call(far []call, answers []Decision, ask func(*call) (Decision, error)) (together, []Decision, error) {
+	for i := range far {
+		c := &far[i]
+		d, err := ask(c)
+		if err != nil {
+			return t, answers, err
+		}
+		t = append(t, asked{core: &farAway, price: c.price, wait: d.RetryAfter})
+		answers = append(answers, d)
+		if !d.Allowed {
+			break
+		}
+	}
+	return t, answers, nil
+}
+
+// deniedFar reports whether the last of them is a remote layer that denies.
+func (t together) deniedFar(answers []Decision) bool {
+	last := len(t) - 1
+	return last >= 0 && t[last].core == &farAway && !answers[last].Allowed
+}
