@@ -1,0 +1,30 @@
+package httplimit
+
+import (
+	"net"
+	"net/netip"
+	"net/url"
+	"strings"
+)
+
+// HostKey returns the key of a [Transport] for the host of a URL: its name in
+// lower case without a trailing dot, or its IP address in its shortest form, and
+// the port, also where the URL leaves it to http or https: "example.com:443",
+// "[::1]:8080". Names are compared as they are spelled: an international one is
+// not the same as its xn-- form.
+func HostKey(u *url.URL) string {
+	host := strings.ToLower(strings.TrimSuffix(u.Hostname(), "."))
+	if addr, err := netip.ParseAddr(host); err == nil {
+		host = addr.String()
+	}
+	port := u.Port()
+	if port == "" {
+		switch u.Scheme {
+		case "http":
+			port = "80"
+		case "https":
+			port = "443"
+		}
+	}
+	return strings.TrimSuffix(net.JoinHostPort(host, port), ":") // a scheme of a Base's own may have no port
+}
