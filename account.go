@@ -65,6 +65,7 @@ func (a *account) advance(reading int64) (now int64) {
 	}
 	due := a.line.due(now)
 	for _, e := range a.line.pending[:due] {
+		a.tooMuch(e)
 		a.pay(e.way, e.at, e.n)
 		a.record(e.ticket, e.way)
 	}
@@ -155,6 +156,16 @@ func (a *account) decideAs(p *spec, reading, n int64, consume bool, out *Decisio
 		return a.decide(reading, n, true, nil)
 	case !a.line.waited() && !a.remembers(p):
 		a.denied = a.denied.copyOf(b)
+	}
+	return ok
+}
+
+// ask is decideAs for who may take n later: nothing is taken, and a denial is
+// remembered.
+func (a *account) ask(p *spec, reading, n int64, out *Decision) bool {
+	ok := a.decideAs(p, reading, n, false, out)
+	if !ok && 0 < n && n <= p.capacity && !a.under(p) && !a.line.waited() && !a.remembers(p) {
+		a.denied = a.denied.copyOf(a.as(p, reading))
 	}
 	return ok
 }

@@ -130,9 +130,30 @@ func (a *asked) visitAny(consume, lasting bool, out *Decision) bool {
 		return a.decide(a.n, true, out)
 	}
 	var answer Decision
-	a.decide(a.n, false, &answer)
-	a.wait = answer.RetryAfter
+	a.ask(&answer)
 	return false
+}
+
+// ask has any other state looked at. One that is apart remembers a denial, so that
+// it admits n when it was said to.
+func (a *asked) ask(out *Decision) {
+	if a.apart() {
+		o := a.keeper().open(a.hash, 0, nil)
+		o.account.ask(o.decider.policy, o.reading, int64(a.n), out)
+		o.close()
+	} else {
+		a.decide(a.n, false, out)
+	}
+	a.wait = out.RetryAfter
+}
+
+// apart reports whether its state was an account a moment ago.
+func (a *asked) apart() bool {
+	if a.clients == nil {
+		return atomic.LoadUint64(&a.cell.held.Load().slot[0]) == apart
+	}
+	place, found := a.clients.states.Find(a.hash)
+	return found && atomic.LoadUint64(place.Word()) == apart
 }
 
 // keeper returns where its state is.

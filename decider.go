@@ -96,7 +96,11 @@ func (d *decider) load(a *account, first uint64, slot []uint64, reading int64) {
 		a.newest, a.words = slot[slotNewest], append(a.words[:0], slot[slotWords:]...)
 		return
 	}
-	a.newest, a.words = mark(reading), append(a.words[:0], d.bucket.unpassed(first, reading))
+	a.newest, a.words = mark(reading), append(a.words[:0], first)
+	if first != 0 && d.bucket.debt(first, reading, d.bucket.furthest()) == 0 {
+		// It is full since then, which the word goes on to say.
+		a.newest = mark(saturatingSub(reading, int64(nanos(ticks(reading)-first))))
+	}
 }
 
 // put writes an account's state to a slot, which is no longer apart.

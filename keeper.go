@@ -58,13 +58,17 @@ func (c *clients) open(hash uint64, n int64, as *spec) opened {
 		if found {
 			return c.opened(shard, hash, place.Slot(), reading)
 		}
-		if as == nil {
+		asked := as != nil
+		if !asked {
 			as = shard.Annex.decider.policy
 		}
 		if n == whereItIs && c.maxClients > 0 && c.overflow == ShareOverflow && c.crowded(reading) {
 			return c.openShared(shard, reading)
 		}
 		if n <= 0 || n > as.capacity || as.size == 0 {
+			if (asked || n > 0) && as.size > 0 && c.crowded(reading) {
+				return c.openCrowded(shard, hash, reading)
+			}
 			return c.opened(shard, hash, nil, reading)
 		}
 		if !c.crowded(reading) {
@@ -97,6 +101,19 @@ func (c *clients) open(hash uint64, n int64, as *spec) opened {
 	}
 }
 
+// openCrowded opens what a new key that is not to be held would be decided by when
+// no more are.
+func (c *clients) openCrowded(shard *table.Shard[annex], hash uint64, reading int64) opened {
+	v := c.victim(shard, reading)
+	fate := c.fate(v, reading)
+	if fate == shares {
+		return c.openShared(shard, reading)
+	}
+	o := c.opened(shard, hash, nil, reading)
+	o.refused, o.overflowed, o.victim = fate == refused, true, v
+	return o
+}
+
 // openShared opens the state that those share who do not fit, and unlocks the
 // shard of one of them.
 func (c *clients) openShared(shard *table.Shard[annex], reading int64) opened {
@@ -120,7 +137,7 @@ func (a *annex) apartSlot() []uint64 {
 func (c *clients) opened(shard *table.Shard[annex], hash uint64, slot []uint64, reading int64) opened {
 	d, l := shard.Annex.decider, shard.Annex.ledger
 	if l == nil {
-		l = &ledger{accounts: make(map[uint64]*account)}
+		l = &ledger{accounts: make(map[uint64]*account), forgot: shard.Annex.forgot}
 		shard.Annex.ledger = l
 		c.reserved.Store(true)
 	}

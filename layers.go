@@ -109,7 +109,7 @@ func (l *Layers[R]) Peek(r R, n int) Decision {
 	var told [fewLayers]Decision
 	all := l.ask(r, n, space[:0])
 	answers := all.answers(told[:0])
-	if denied := all.look(answers); denied >= 0 {
+	if denied := all.look(answers, true); denied >= 0 {
 		return all.answer(answers, denied)
 	}
 	near := len(all)

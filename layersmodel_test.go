@@ -25,7 +25,7 @@ type layersTwin struct {
 	keyed       bool
 	layer       func(key func(visit) (int, bool)) weir.Layer[visit]
 	real, plain func(key int) mixVerbs
-	more        weir.Stats // what the layers counted that the plain one was not asked for
+	more        weir.Stats // what the layers counted that the plain one did not, below 0 if they did not
 }
 
 func newLayersTwin(t *testing.T, p weir.Policy, keyed bool, opts ...weir.Option) *layersTwin {
@@ -49,6 +49,7 @@ func newLayersTwin(t *testing.T, p weir.Policy, keyed bool, opts ...weir.Option)
 func (l *layersTwin) stats() weir.Stats {
 	s := l.plain(0).Stats()
 	s.Denied += l.more.Denied
+	s.Shadowed += l.more.Shadowed
 	return s
 }
 
@@ -179,8 +180,16 @@ func (m *layersModel) decide(v visit, n int, consume bool) weir.Decision {
 		return d
 	}
 	if denier != nil {
-		if denier.n > 0 {
-			denier.more.Denied++
+		for _, a := range asks {
+			if a.denied {
+				before := a.plain(a.key).Stats()
+				a.plain(a.key).AllowN(a.n) // each remembers that it denied
+				after := a.plain(a.key).Stats()
+				if a != denier { // which alone counts it
+					a.more.Denied -= after.Denied - before.Denied
+					a.more.Shadowed -= after.Shadowed - before.Shadowed
+				}
+			}
 		}
 		return d
 	}

@@ -1,6 +1,7 @@
 package weir
 
 import (
+	"math"
 	"slices"
 	"sort"
 )
@@ -172,7 +173,7 @@ func (a *account) layOut(now int64) {
 		switch wait := p.wait(s, now, e.n); {
 		case wait == Never:
 			t.strike(ErrNever)
-		case wait > maxSpan:
+		case wait > maxSpan, now > math.MaxInt64-int64(wait):
 			t.strike(ErrTooLong)
 		default:
 			was := t.stage

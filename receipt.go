@@ -23,6 +23,10 @@ type ticket struct {
 	wake   func()   // whoever sleeps until the instant
 	next   *ticket  // free ones
 	one    [1]uint64
+	// untaken is, of each bucket, what n was more than it could owe; nil for nothing.
+	untaken []uint64
+	// until is when all of it is given back by time.
+	until int64
 }
 
 // A stage is where a ticket stands.
@@ -60,14 +64,37 @@ func (a *account) record(t *ticket, w way) {
 		return
 	}
 	t.stage, t.way, t.seq, t.policy = stageTaken, w, a.ledger.seq, a.policy
+	t.until = t.at
 	if outstanding := a.policy.reset(a.state(), t.at); outstanding > 0 {
 		if t.brief {
 			outstanding = min(outstanding, briefly)
 		}
-		a.mark(saturatingAdd(t.at, int64(outstanding)))
+		t.until = saturatingAdd(t.at, int64(outstanding))
+		a.mark(t.until)
 	}
 	t.ends = slices.Grow(t.ends[:0], a.policy.leaves)[:a.policy.leaves]
 	a.policy.ends(w, a.state(), t.ends)
+}
+
+// tooMuch notes on an entry's ticket what those who pay for it will not take,
+// because it is more than they can owe.
+func (a *account) tooMuch(e entry) {
+	if e.ticket == nil {
+		return
+	}
+	a.policy.eachPayer(e.way, a.state(), func(number int, p *spec, s state) {
+		b, ok := p.meter.(tokenBucket)
+		if !ok {
+			return
+		}
+		debt, whole := b.debtOf(s, e.at), uint64(e.n)*b.interval
+		if taken := b.draw(debt, e.n) - debt; taken < whole {
+			if e.ticket.untaken == nil {
+				e.ticket.untaken = make([]uint64, a.policy.leaves)
+			}
+			e.ticket.untaken[number] = whole - taken
+		}
+	})
 }
 
 // ends fills in, for each leaf that was paid in a way, the word that this made.
@@ -113,8 +140,10 @@ func (l *ledger) void(hash uint64) {
 	}
 }
 
-// forget drops what is known of receipts for which time has given back all.
+// forget drops what is known of receipts for which time has given back all. They
+// are worth nothing from then on, also if the clock steps back.
 func (l *ledger) forget(reading int64) {
+	l.forgot = max(l.forgot, mark(reading))
 	maps.DeleteFunc(l.marks, func(_ uint64, r receipts) bool { return r.until < reading })
 }
 
@@ -168,7 +197,7 @@ func (l *line) forget(now int64) {
 // giveBack gives back n of what was taken with a ticket, as far as it is still
 // outstanding.
 func (a *account) giveBack(t *ticket, now, n int64) {
-	if a.policy.alike(t.policy) && t.seq >= a.ledger.marks[a.hash].void {
+	if a.policy.alike(t.policy) && t.seq >= a.ledger.marks[a.hash].void && mark(t.until) >= a.ledger.forgot {
 		a.giveBackFrom(t, now, n)
 	}
 }
@@ -193,12 +222,18 @@ func (a *account) giveBackFrom(t *ticket, now, n int64) {
 // taking it made, if nothing before it was given back:
 //
 //	outstanding = (end - n * interval, end], the part of it after now
+//
+// and shorter by what it did not take.
 func (a *account) giveBackTicks(b tokenBucket, s state, number int, t *ticket, now, n int64) {
+	length := uint64(n) * b.interval
+	if t.untaken != nil {
+		length -= min(length, t.untaken[number])
+	}
 	if after := t.ends[number] - ticks(t.at); uint64(now-t.at) >= uint64(nanos(after)) {
 		return
 	}
 	end := a.line.moved(t.ends[number], number, t.seq)
-	start := a.line.moved(t.ends[number]-uint64(n)*b.interval, number, t.seq)
+	start := a.line.moved(t.ends[number]-length, number, t.seq)
 	ahead := int64(end - ticks(now))
 	if ahead <= 0 {
 		return

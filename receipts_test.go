@@ -230,3 +230,46 @@ func TestRefundsLeaveNothingBehind(t *testing.T) {
 	}
 	require.InDelta(t, 480_000, limiter.Tokens(), 1000)
 }
+
+// A bucket that owes all that it may takes less than n: that is all that Settle gives back.
+func TestAReceiptGivesBackNoMoreThanWasTaken(t *testing.T) {
+	clock := weir.NewManualClock()
+	l := weir.New(weir.TokenBucket(weir.PerDay(1).WithBurst(10)), weir.WithClock(clock))
+	require.True(t, l.AllowN(10))
+	r := l.Reserve(10)
+	clock.Advance(r.Delay() - time.Hour)
+	l.Charge(10_000)
+	clock.Advance(time.Hour)
+	require.Equal(t, 9000*time.Hour, l.Peek(10).RetryAfter)
+	r.Settle(0)
+	require.Equal(t, 8999*time.Hour, l.Peek(10).RetryAfter)
+}
+
+// What a sweep finds to be over stays so when the clock steps back.
+func TestASweptReceiptGivesNothingBack(t *testing.T) {
+	clock := &setClock{}
+	clients := newClients[int](t, weir.SlidingWindow(weir.Per(10, 10*time.Second)), clock)
+	r := clients.Reserve(1, 5)
+	clients.Reset(1)
+	clock.now = int64(11 * time.Second)
+	clients.Sweep()
+	clock.now = 0
+	require.True(t, clients.AllowN(1, 10))
+	r.Settle(0)
+	require.Zero(t, clients.Tokens(1))
+}
+
+// A key that is full is kept for as long as it is to be, whoever has looked at its receipt.
+func TestALookKeepsWithStaleAfter(t *testing.T) {
+	onClocks(t, func(t *testing.T, clock bench) {
+		clients := newClients[int](t, weir.TokenBucket(weir.PerSecond(100)), clock, weir.WithStaleAfter(time.Hour))
+		r := clients.Reserve(1, 1)
+		clock.advance(20 * time.Millisecond)
+		require.Zero(t, r.Delay())
+		require.Zero(t, clients.Sweep())
+		clock.advance(time.Hour - 10*time.Millisecond - 1)
+		require.Zero(t, clients.Sweep())
+		clock.advance(1)
+		require.Equal(t, 1, clients.Sweep())
+	})
+}

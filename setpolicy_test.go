@@ -393,3 +393,15 @@ func TestSetPolicyRevealsARaiseAndALoweringAtOnce(t *testing.T) {
 	require.NoError(t, limiter.SetPolicy(weir.TokenBucket(weir.PerHour(2))))
 	require.Equal(t, 2, limiter.Tokens(), "nothing counts as used of what is not limited")
 }
+
+// The end of time is as far as anybody can wait.
+func TestSetPolicyAtTheEndOfTime(t *testing.T) {
+	clock := &setClock{now: math.MaxInt64 - int64(10*time.Second)}
+	l := weir.New(weir.TokenBucket(weir.PerSecond(1).WithBurst(1)), weir.WithClock(clock))
+	require.True(t, l.Allow())
+	r := l.Reserve(1)
+	require.Equal(t, time.Second, r.Delay())
+	require.NoError(t, l.SetPolicy(weir.TokenBucket(weir.PerMinute(1))))
+	require.ErrorIs(t, r.Err(), weir.ErrTooLong)
+	require.False(t, l.Peek(1).Allowed)
+}

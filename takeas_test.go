@@ -381,3 +381,72 @@ func TestSetPolicyBesideTakeAs(t *testing.T) {
 	require.True(t, clients.AllowN("alice", 5))
 	require.Equal(t, 35, clients.TakeAs("alice", 0, lawPro).Remaining)
 }
+
+// Layers remember what they denied, as a PerClient does.
+func TestLayersAdmitAKeyUnderItsOwnPolicyWhenTheySaid(t *testing.T) {
+	hundred := weir.TokenBucket(weir.Per(100, 24*time.Hour))
+	for _, p := range []weir.Policy{weir.TokenBucket(weir.PerHour(2)), weir.SlidingWindow(weir.PerHour(2))} {
+		for _, ask := range []func(*weir.Layers[visit]) time.Duration{
+			func(l *weir.Layers[visit]) time.Duration { return l.Take(someone, 1).RetryAfter },
+			func(l *weir.Layers[visit]) time.Duration { // which does not say
+				if l.Allow(someone) {
+					return 0
+				}
+				return l.Peek(someone, 1).RetryAfter
+			},
+		} {
+			clock := weir.NewManualClock()
+			clients := newClients[int](t, p, clock)
+			wide := weir.New(weir.SlidingWindow(weir.PerHour(1000)), weir.WithClock(clock))
+			layers := weir.NewLayers(weir.By(clients, byAddr), weir.Global[visit](wide))
+			require.True(t, clients.TakeAs(1, 50, hundred).Allowed)
+			wait := ask(layers)
+			require.Positive(t, wait, p)
+			clock.Advance(wait - 1)
+			require.Equal(t, time.Duration(1), ask(layers), p)
+			clock.Advance(1)
+			require.Zero(t, ask(layers), p)
+		}
+	}
+}
+
+// A new key that there is no place for is told so by whatever is asked.
+func TestTakeAsOfAKeyThatHasNoPlace(t *testing.T) {
+	plan := weir.TokenBucket(weir.PerHour(7))
+	for _, overflow := range []weir.Overflow{weir.DenyNew, weir.ShareOverflow} {
+		clients := newClients[int](t, weir.TokenBucket(weir.PerHour(3)), weir.NewManualClock(), weir.WithMaxClients(1, overflow))
+		require.True(t, clients.AllowN(1, 3))
+		if overflow == weir.ShareOverflow {
+			require.True(t, clients.Allow(2)) // of the state that they share
+		}
+		left := clients.Take(3, 0).Remaining
+		for _, n := range []int{0, 8} {
+			d := clients.TakeAs(3, n, plan)
+			require.Equal(t, n == 0, d.Allowed)
+			require.Equal(t, left, d.Remaining, "%v, %d", overflow, n)
+		}
+	}
+}
+
+// Whatever is asked for a new key while there is no place is counted once.
+func TestOverflowedCountsEveryDecisionUnderPressure(t *testing.T) {
+	three, seven := weir.TokenBucket(weir.PerHour(3)), weir.TokenBucket(weir.PerHour(7))
+	for _, overflow := range []weir.Overflow{weir.DenyNew, weir.ShareOverflow, weir.EvictFullest} {
+		clients := newClients[int](t, three, weir.NewManualClock(), weir.WithMaxClients(1, overflow))
+		require.True(t, clients.AllowN(1, 3))
+		for i, ask := range []func(){
+			func() { clients.AllowN(2, 4) },
+			func() { clients.Take(2, 4) },
+			func() { clients.TakeAs(2, 8, seven) },
+			func() { clients.Reserve(2, 4) },
+			func() { _ = clients.WaitN(t.Context(), 2, 4) },
+		} {
+			ask()
+			require.Equal(t, uint64(i+1), clients.Stats().Overflowed, overflow)
+		}
+		clients.Take(2, 0)
+		clients.Peek(2, 1)
+		clients.Take(2, -1)
+		require.Equal(t, uint64(5), clients.Stats().Overflowed, overflow)
+	}
+}

@@ -32,8 +32,9 @@ func (t together) another() (together, *asked) {
 }
 
 // look asks all of them, and returns the one that denies for the longest, or -1.
-// It fills answers unless that is nil.
-func (t together) look(answers []Decision) (denied int) {
+// It fills answers unless that is nil. peek says that nothing is to be changed by
+// it.
+func (t together) look(answers []Decision, peek bool) (denied int) {
 	for i := range t {
 		t[i].find()
 	}
@@ -52,9 +53,11 @@ func (t together) look(answers []Decision) (denied int) {
 		switch {
 		case a.word != nil:
 			a.askWord(a.now)
-		case answers != nil:
+		case peek:
 			a.decide(a.n, false, &answers[i])
 			a.wait = answers[i].RetryAfter
+		case answers != nil:
+			a.ask(&answers[i])
 		default:
 			a.visit(false, false, nil)
 		}
@@ -152,7 +155,7 @@ func (t together) least(answers []Decision) (bound, left int) {
 // lasting says that it may have to be given back later on.
 func (t together) charge(answers []Decision, lasting bool) (denied int) {
 	for {
-		if denied = t.look(answers); denied >= 0 {
+		if denied = t.look(answers, false); denied >= 0 {
 			t[denied].core.tally.count(t[denied].n, false, false)
 			return denied
 		}
