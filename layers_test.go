@@ -372,7 +372,10 @@ func TestLayersAllocateNothing(t *testing.T) {
 			if many%2 == 0 {
 				key = byUser
 			}
-			layers = append(layers, weir.By(newClients[int](t, k.policy, weir.SystemClock()), key))
+			clients := newClients[int](t, k.policy, weir.SystemClock())
+			clients.Allow(someone.addr) // a key that is known
+			clients.Allow(someone.user)
+			layers = append(layers, weir.By(clients, key))
 			for verb, f := range map[string]func(*weir.Layers[visit]){
 				"Allow":       func(l *weir.Layers[visit]) { l.Allow(someone) },
 				"Take":        func(l *weir.Layers[visit]) { l.Take(someone, 1) },
