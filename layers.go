@@ -2,7 +2,6 @@ package weir
 
 import (
 	"context"
-	"errors"
 	"math"
 )
 
@@ -192,40 +191,14 @@ func (l *Layers[R]) decideTogether(ctx context.Context, r R, n int, v *Verdict, 
 	switch {
 	case denied >= 0:
 		v.Decision = all.answer(answers, denied)
-		return nil
 	case len(all)+len(far) == 0:
 		unlimited(n, &v.Decision)
-		return nil
+	case len(far) > 0:
+		return all.decideFar(ctx, answers, far, v, t)
+	default:
+		all.admit(answers, v, t)
 	}
-	near := len(all)
-	all, answers, err := all.call(far, answers, func(c *call) (Decision, error) {
-		return c.remote.take(ctx, c.key, c.n)
-	})
-	taken := far[:len(all)-near]
-	if denies := all.deniedFar(answers); err == nil && !denies {
-		all[:near].count()
-		v.Decision = all.answer(answers, -1)
-		if v.Shadowed || all.quiet() {
-			enforced := all.enforced(answers)
-			v.enforced = &enforced
-		}
-		if t != nil {
-			t.near, t.far = all[:near].payments(t.few[:0]), far
-		}
-		return nil
-	} else if denies {
-		taken = taken[:len(taken)-1]
-	}
-	all[:near].undo()
-	for i := range taken {
-		c := &taken[i]
-		err = errors.Join(err, c.remote.refund(context.WithoutCancel(ctx), c.key, c.n))
-	}
-	if err == nil {
-		all[:near].untouched(answers)
-		v.Decision = all.answer(answers, len(all)-1)
-	}
-	return err
+	return nil
 }
 
 // unlimited decides where no layer applies.

@@ -295,3 +295,18 @@ func TestRemoteLayersGiveBackInAnyOrder(t *testing.T) {
 		})
 	}
 }
+
+// A store that panics leaves nothing charged.
+func TestARemoteLayerThatPanicsTakesNothing(t *testing.T) {
+	clock := weir.NewManualClock()
+	near := weir.New(weir.SlidingWindow(weir.PerHour(10)), weir.WithClock(clock))
+	first := newFarAway(10, "first", clock)
+	second := newFarAway(10, "second", clock)
+	second.meantime = func() { panic("the store") }
+	layers := weir.NewLayers(first.layer(), second.layer(), weir.Global[visit](near))
+	require.PanicsWithValue(t, "the store", func() { layers.Take(someone, 3) })
+	require.Equal(t, []int{10, 10, 10}, []int{near.Tokens(), first.Tokens(), second.Tokens()})
+	require.Equal(t, [3]uint64{}, counted(near.Stats()))
+	second.meantime = nil
+	require.True(t, layers.Allow(someone))
+}

@@ -1,6 +1,9 @@
 package weir
 
-import "context"
+import (
+	"context"
+	"errors"
+)
 
 // A Remote is a limiter per client that keeps its states elsewhere, in a store
 // that several programs share, say: what a package for such a store gives to
@@ -84,6 +87,44 @@ func (t together) call(far []call, answers []Decision, ask func(*call) (Decision
 		}
 	}
 	return t, answers, nil
+}
+
+// decideFar has remote layers decide when the near ones have been charged, which
+// are given that back, like those before it, if one denies, fails or panics.
+func (t together) decideFar(ctx context.Context, answers []Decision, far []call, v *Verdict, r *receipt) (err error) {
+	taken, admitted := 0, false
+	defer func() {
+		if admitted {
+			return
+		}
+		t.undo()
+		for i := range far[:taken] {
+			c := &far[i]
+			err = errors.Join(err, c.remote.refund(context.WithoutCancel(ctx), c.key, c.n))
+		}
+	}()
+	all, answers, err := t.call(far, answers, func(c *call) (Decision, error) {
+		d, err := c.remote.take(ctx, c.key, c.n)
+		if err == nil && d.Allowed {
+			taken++
+		}
+		return d, err
+	})
+	switch {
+	case err != nil:
+		return err
+	case all.deniedFar(answers):
+		t.undo()
+		t.untouched(answers)
+		v.Decision = all.answer(answers, len(all)-1)
+		return nil
+	}
+	admitted = true
+	all.admit(answers, v, r)
+	if r != nil {
+		r.far = far
+	}
+	return nil
 }
 
 // deniedFar reports whether the last of them is a remote layer that denies.

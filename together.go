@@ -249,6 +249,24 @@ func (t together) applied(v *Verdict) {
 	}
 }
 
+// admit counts what all of them have admitted, and says so. Those that are far
+// away count for themselves.
+func (t together) admit(answers []Decision, v *Verdict, r *receipt) {
+	v.Decision = t.answer(answers, -1)
+	if v.Shadowed || t.quiet() {
+		enforced := t.enforced(answers)
+		v.enforced = &enforced
+	}
+	near := t
+	for len(near) > 0 && near[len(near)-1].core == &farAway {
+		near = near[:len(near)-1]
+	}
+	near.count()
+	if r != nil {
+		r.near = near.payments(r.few[:0])
+	}
+}
+
 // payments appends the receipts of those who admitted.
 func (t together) payments(near []payment) []payment {
 	for i := range t {
