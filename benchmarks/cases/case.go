@@ -22,6 +22,9 @@ type Case struct {
 	// New is how many decisions to measure where they bring new clients, so that
 	// every contender has to hold the same; 0 for as many as the time allows.
 	New int
+	// Garbage is made by all contenders for each decision, so that it has to be
+	// collected meanwhile, as it is in a program.
+	Garbage bool
 	// Traffic is what one goroutine sends.
 	Traffic func(worker int, seed uint64) traffic.Source
 }

@@ -11,6 +11,7 @@ func Middleware() Case {
 			" adds. Each tells the client what its documentation says it does.",
 		Contenders: contender.Middlewares(),
 		Limit:      contender.Roomy,
+		Garbage:    true,
 		Traffic:    hot,
 	}
 }
@@ -24,6 +25,7 @@ func MiddlewareDenied() Case {
 		Contenders: contender.ThatDeny(contender.Middlewares()),
 		Limit:      contender.Closed,
 		Spend:      true,
+		Garbage:    true,
 		Traffic:    hot,
 	}
 }

@@ -77,6 +77,18 @@ func (r *runner) cases() []cases.Case {
 	}
 }
 
+// liveHeap is that of a small server. Its size says how often there are
+// collections.
+const liveHeap = 64 << 20
+
+// with runs f with garbage collections as a small server has them.
+func (r *runner) with(f func()) {
+	live := make([]byte, liveHeap)
+	runtime.GC()
+	f()
+	runtime.KeepAlive(live)
+}
+
 // without runs f without garbage collections, which would fall on whoever has
 // its turn. Where memory runs out, they come all the same.
 func (r *runner) without(f func()) {

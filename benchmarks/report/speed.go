@@ -45,7 +45,11 @@ func (r *runner) speed(c cases.Case) Speed {
 		rounds()
 		return speed
 	}
-	r.without(rounds)
+	if c.Garbage {
+		r.with(rounds)
+	} else {
+		r.without(rounds)
+	}
 	for i, by := range c.Contenders {
 		r.progress.step("allocations of " + by.Name)
 		speed.Rows[i].Allocs = []float64{r.allocs(c, by, held)}
