@@ -75,7 +75,7 @@ func (c *clients) sweepShard(shard *table.Shard[annex]) int {
 	logs.pack(func(bytes int, move func(arena.Ref) arena.Ref) { c.eachLog(shard, bytes, move) })
 	if l := shard.Annex.ledger; l != nil {
 		if l.forget(reading); len(l.accounts) == 0 && len(l.marks) == 0 {
-			shard.Annex.ledger, shard.Annex.forgot = nil, l.forgot // what it has to spare is gone
+			shard.Annex.ledger, shard.Annex.seq = nil, l.seq // what it has to spare is gone
 		}
 	}
 	if evicted > 0 {

@@ -24,7 +24,7 @@ type annex struct {
 	decider *decider
 	logs    logbook
 	ledger  *ledger  // nil before there is an account
-	forgot  uint64   // the ledger's, when there is none
+	seq     uint64   // the ledger's, when there is none
 	slot    []uint64 // in which a new state is made
 	// swept is the mark of the newest reading at which a state was dropped:
 	// absent keys are decided no earlier.

@@ -137,7 +137,7 @@ func (a *annex) apartSlot() []uint64 {
 func (c *clients) opened(shard *table.Shard[annex], hash uint64, slot []uint64, reading int64) opened {
 	d, l := shard.Annex.decider, shard.Annex.ledger
 	if l == nil {
-		l = &ledger{accounts: make(map[uint64]*account), forgot: shard.Annex.forgot}
+		l = &ledger{accounts: make(map[uint64]*account), seq: shard.Annex.seq}
 		shard.Annex.ledger = l
 		c.reserved.Store(true)
 	}

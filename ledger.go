@@ -5,7 +5,6 @@ type ledger struct {
 	accounts map[uint64]*account // of a shard, by the table's hash
 	marks    map[uint64]receipts // of keys that may have receipts, likewise
 	seq      uint64              // of holes and marks
-	forgot   uint64              // mark of the newest reading at which some were dropped
 	free     *ticket
 	chunk    []ticket
 	chunks   int      // tickets in the last one

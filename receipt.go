@@ -25,8 +25,6 @@ type ticket struct {
 	one    [1]uint64
 	// untaken is, of each bucket, what n was more than it could owe; nil for nothing.
 	untaken []uint64
-	// until is when all of it is given back by time.
-	until int64
 }
 
 // A stage is where a ticket stands.
@@ -63,15 +61,14 @@ func (a *account) record(t *ticket, w way) {
 		a.ledger.redeem(t)
 		return
 	}
-	t.stage, t.way, t.seq, t.policy = stageTaken, w, a.ledger.seq, a.policy
-	t.until = t.at
+	t.stage, t.way, t.policy = stageTaken, w, a.policy
 	if outstanding := a.policy.reset(a.state(), t.at); outstanding > 0 {
 		if t.brief {
 			outstanding = min(outstanding, briefly)
 		}
-		t.until = saturatingAdd(t.at, int64(outstanding))
-		a.mark(t.until)
+		a.mark(saturatingAdd(t.at, int64(outstanding)))
 	}
+	t.seq = a.ledger.seq
 	t.ends = slices.Grow(t.ends[:0], a.policy.leaves)[:a.policy.leaves]
 	a.policy.ends(w, a.state(), t.ends)
 }
@@ -107,11 +104,11 @@ func (p *spec) ends(w way, s state, ends []uint64) {
 }
 
 // Receipts are what is known of a key's, outstanding until some instant at the
-// most. Those are void that are older than a reset of the key, another policy, or
-// its being forgotten.
+// most. They are worth nothing when this is gone: after a reset of the key, another
+// policy, its being forgotten, or a sweep that finds that instant passed.
 type receipts struct {
 	until int64
-	void  uint64 // the ledger's seq then
+	since uint64 // the ledger's seq; older ones are worth nothing
 }
 
 // briefly is how long what Layers have charged can be given back at the most,
@@ -127,23 +124,19 @@ func (a *account) mark(until int64) {
 	if a.ledger.marks == nil {
 		a.ledger.marks = make(map[uint64]receipts)
 	}
+	if !ok {
+		a.ledger.seq++
+		r.since = a.ledger.seq
+	}
 	r.until = until
 	a.ledger.marks[a.hash] = r
 }
 
 // void makes worthless all receipts for a key up to now.
-func (l *ledger) void(hash uint64) {
-	if r, ok := l.marks[hash]; ok {
-		l.seq++
-		r.void = l.seq
-		l.marks[hash] = r
-	}
-}
+func (l *ledger) void(hash uint64) { delete(l.marks, hash) }
 
-// forget drops what is known of receipts for which time has given back all. They
-// are worth nothing from then on, also if the clock steps back.
+// forget drops what is known of receipts for which time has given back all.
 func (l *ledger) forget(reading int64) {
-	l.forgot = max(l.forgot, mark(reading))
 	maps.DeleteFunc(l.marks, func(_ uint64, r receipts) bool { return r.until < reading })
 }
 
@@ -170,7 +163,7 @@ func (a *account) bore(h hole, wait, now int64) {
 	}
 	l := a.lined()
 	if len(l.holes) == mostHoles {
-		r.void = max(r.void, l.holes[mostHoles/2-1].seq)
+		r.since = max(r.since, l.holes[mostHoles/2-1].seq)
 		a.ledger.marks[a.hash] = r
 		l.holes = slices.Delete(l.holes, 0, mostHoles/2)
 	}
@@ -197,7 +190,7 @@ func (l *line) forget(now int64) {
 // giveBack gives back n of what was taken with a ticket, as far as it is still
 // outstanding.
 func (a *account) giveBack(t *ticket, now, n int64) {
-	if a.policy.alike(t.policy) && t.seq >= a.ledger.marks[a.hash].void && mark(t.until) >= a.ledger.forgot {
+	if r, ok := a.ledger.marks[a.hash]; ok && t.seq >= r.since && a.policy.alike(t.policy) {
 		a.giveBackFrom(t, now, n)
 	}
 }

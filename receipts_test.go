@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"runtime"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -272,4 +273,26 @@ func TestALookKeepsWithStaleAfter(t *testing.T) {
 		clock.advance(1)
 		require.Equal(t, 1, clients.Sweep())
 	})
+}
+
+// Clients that are forgotten for others leave nothing behind, whatever receipts there are for them.
+func TestReceiptsOfTheForgottenAreForgotten(t *testing.T) {
+	const held, all = 64, 20_000
+	clients := newClients[int](t, weir.SlidingWindow(weir.PerHour(100)), weir.NewManualClock(), weir.WithMaxClients(held, weir.EvictFullest))
+	layers := weir.NewLayers(weir.By(clients, func(key int) (int, bool) { return key, true }))
+	use := func(from int) uint64 {
+		var before, after runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&before)
+		for key := from; key < from+all; key++ {
+			_, err := layers.Hold(t.Context(), key, 1)
+			require.NoError(t, err)
+		}
+		runtime.GC()
+		runtime.ReadMemStats(&after)
+		return max(after.HeapAlloc, before.HeapAlloc) - before.HeapAlloc
+	}
+	use(0)
+	require.Less(t, use(all), uint64(all*8), "not 8 bytes a key")
+	runtime.KeepAlive(layers)
 }
