@@ -73,8 +73,9 @@ func (h Hold) Settle(ctx context.Context, actual int) (err error) {
 	for i := range t.far {
 		c := &t.far[i]
 		switch more := c.costOf(actual) - c.n; {
+		case c.shadowed:
 		case more < 0:
-			err = errors.Join(err, c.remote.refund(ctx, c.key, -more))
+			err = errors.Join(err, c.giveBack(ctx, -more))
 		case more > 0:
 			_, failed := c.remote.take(ctx, c.key, more)
 			err = errors.Join(err, failed)

@@ -190,9 +190,9 @@ func TestAVerdictTellsThePoliciesThatApply(t *testing.T) {
 	whole, quiet := weir.New(named("whole")), weir.New(named("quiet"), weir.WithShadow())
 	addrs, users := weir.NewPerClient[int](named("addr")), weir.NewPerClient[int](named("user"))
 	itself := func(v visit) (visit, bool) { return v, true }
-	far := weir.Remote[visit]{Take: func(context.Context, visit, int) (weir.Decision, error) {
+	far := remoteOf(func(context.Context, visit, int) (weir.Decision, error) {
 		return weir.Decision{Allowed: true, Remaining: 100}, nil
-	}}
+	})
 	told := far
 	told.Policy = func() weir.Policy { return named("far") }
 	layers := weir.NewLayers(weir.ByRemote(far, itself), weir.Global[visit](whole), weir.Global[visit](quiet),
@@ -230,7 +230,7 @@ func TestAVerdictTellsThePoliciesThatApply(t *testing.T) {
 func TestLayersTellTheKeys(t *testing.T) {
 	p := weir.TokenBucket(weir.PerHour(1))
 	layers := weir.NewLayers(weir.By(weir.NewPerClient[int](p), byAddr), weir.Global[visit](weir.New(p)), weir.By(weir.NewPerClient[int](p), byUser),
-		weir.ByRemote(weir.Remote[string]{}, func(v visit) (string, bool) { return fmt.Sprint(v.size), v.size > 0 }))
+		weir.ByRemote(remoteOf[string](nil), func(v visit) (string, bool) { return fmt.Sprint(v.size), v.size > 0 }))
 	require.Equal(t, []any{1, nil, 2, "3"}, layers.Keys(someone))
 	require.Equal(t, []any{nil, 2}, layers.Keys(someoneOf(-1, 2)))
 }

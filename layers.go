@@ -19,11 +19,19 @@ type Layer[R any] struct {
 }
 
 // Global returns the layer of a limiter that all requests share.
-func Global[R any](l *Limiter) Layer[R] { return Layer[R]{cell: &l.cell, core: &l.core} }
+func Global[R any](l *Limiter) Layer[R] {
+	if l == nil {
+		panic("weir: Global of a nil Limiter")
+	}
+	return Layer[R]{cell: &l.cell, core: &l.core}
+}
 
 // By returns the layer of a limiter per client. key says who the client of a
 // request is; with false the layer does not apply to it.
 func By[R any, K comparable](c *PerClient[K], key func(R) (K, bool)) Layer[R] {
+	if c == nil || key == nil {
+		panic("weir: By needs a PerClient and a key function, and one of them is nil")
+	}
 	return Layer[R]{
 		clients: c.clients,
 		core:    &c.clients.core,
@@ -131,7 +139,8 @@ func (l *Layers[R]) Peek(r R, n int) Decision {
 
 // TakeContext is Take for layers that can fail: remote ones, which are charged
 // after all others. With an error, which is ctx's if that is done, nothing is
-// consumed and the Decision is none.
+// consumed and the Decision is none. What a remote layer fails to give back when
+// another denies stays consumed there, and the Decision is that denial.
 func (l *Layers[R]) TakeContext(ctx context.Context, r R, n int) (Decision, error) {
 	v, err := l.Decide(ctx, r, n)
 	return v.Decision, err
@@ -179,13 +188,13 @@ func (l *Layers[R]) decideTogether(ctx context.Context, r R, n int, v *Verdict, 
 	var space [fewLayers]asked
 	var told [fewLayers]Decision
 	all := l.ask(r, n, space[:0])
+	far := l.calls(r, n)
 	answers := all.answers(told[:0])
 	denied := all.charge(answers, t != nil || len(l.remotes) > 0)
-	far := l.calls(r, n)
 	all.applied(v)
 	for i := range far {
-		if policy := far[i].remote.policy; policy != nil {
-			v.apply(policy())
+		if far[i].told {
+			v.apply(far[i].policy)
 		}
 	}
 	switch {

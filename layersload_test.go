@@ -250,7 +250,7 @@ func TestLayersUnderLoadWithARemoteOne(t *testing.T) {
 			t.Run(name+" "+mix.name, func(t *testing.T) {
 				l := newLayersLoad(t, mix.whole, mix.addr, mix.user, clock, 0)
 				var asked atomic.Int64
-				far := weir.ByRemote(weir.Remote[visit]{Take: func(context.Context, visit, int) (weir.Decision, error) {
+				far := weir.ByRemote(remoteOf(func(context.Context, visit, int) (weir.Decision, error) {
 					switch runtime.Gosched(); asked.Add(1) % 4 {
 					case 0:
 						return weir.Decision{Allowed: true, Remaining: 1}, nil
@@ -258,7 +258,7 @@ func TestLayersUnderLoadWithARemoteOne(t *testing.T) {
 						return weir.Decision{}, errors.New("it does not answer")
 					}
 					return weir.Decision{RetryAfter: sec}, nil
-				}}, func(v visit) (visit, bool) { return v, v.addr%5 != 0 })
+				}), func(v visit) (visit, bool) { return v, v.addr%5 != 0 })
 				l.Layers = weir.NewLayers(far, weir.Global[visit](l.limiter), weir.By(l.users, byUser), weir.By(l.addrs, byAddr))
 				inTime(t, func() {
 					together(loadGoroutines, func(g int) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/goweir/weir"
@@ -17,7 +18,7 @@ type farAway struct {
 	fails    error
 	no       bool // it does not apply
 	meantime func()
-	ctx      context.Context // of the last refund
+	ctxErr   error // of the context of the last refund, then
 }
 
 func (f *farAway) layer() weir.Layer[visit] {
@@ -33,7 +34,7 @@ func (f *farAway) layer() weir.Layer[visit] {
 		}
 	}
 	remote := weir.Remote[visit]{Take: answer(f.Take), Peek: answer(f.Peek), Refund: func(ctx context.Context, _ visit, n int) error {
-		f.ctx = ctx
+		f.ctxErr = ctx.Err()
 		f.Limiter.Refund(n)
 		return nil
 	}}
@@ -71,7 +72,7 @@ func TestRemoteLayersAreChargedLastAndGiveBack(t *testing.T) {
 			require.Equal(t, weir.Decision{RetryAfter: 36 * sec, Policy: "second", Limit: 100, ResetAfter: time.Hour}, d)
 			before.Clients = near.Len() // it may be held, full
 			same("the second denies")
-			require.NoError(t, first.ctx.Err())
+			require.NoError(t, first.ctxErr)
 
 			second.fails = errors.New("no answer")
 			ctx, cancel := context.WithCancel(t.Context())
@@ -79,7 +80,7 @@ func TestRemoteLayersAreChargedLastAndGiveBack(t *testing.T) {
 			d, err = layers.TakeContext(ctx, someone, 1)
 			require.ErrorIs(t, err, second.fails)
 			require.Zero(t, d)
-			require.NoError(t, first.ctx.Err(), "it is to give back all the same")
+			require.NoError(t, first.ctxErr, "it is to give back all the same")
 			same("the second fails")
 			require.False(t, layers.Take(someone, 1).Allowed, "an error is no permission")
 			require.False(t, layers.Allow(someone))
@@ -240,6 +241,14 @@ func TestRemoteLayersGiveBackExactly(t *testing.T) {
 	}
 }
 
+// remoteOf is a store that gives nothing back, and is decided by take alone.
+func remoteOf[K comparable](take func(context.Context, K, int) (weir.Decision, error)) weir.Remote[K] {
+	if take == nil {
+		take = func(context.Context, K, int) (weir.Decision, error) { return weir.Decision{}, nil }
+	}
+	return weir.Remote[K]{Take: take, Peek: take, Refund: func(context.Context, K, int) error { return nil }}
+}
+
 // heldUp is a remote layer that keeps who asks waiting until it is told what to answer.
 type heldUp struct{ asked, answer chan bool }
 
@@ -251,10 +260,10 @@ func TestRemoteLayersGiveBackInAnyOrder(t *testing.T) {
 				c := randomly(seed + 6000)
 				whole, one := weir.New(mix.whole, weir.WithClock(clock)), newClients[int](t, mix.addr, clock)
 				layers := weir.NewLayers(weir.Global[heldUp](whole), weir.By(one, func(heldUp) (int, bool) { return 0, true }),
-					weir.ByRemote(weir.Remote[heldUp]{Take: func(_ context.Context, h heldUp, _ int) (weir.Decision, error) {
+					weir.ByRemote(remoteOf(func(_ context.Context, h heldUp, _ int) (weir.Decision, error) {
 						h.asked <- true
 						return weir.Decision{Allowed: <-h.answer}, nil
-					}}, func(h heldUp) (heldUp, bool) { return h, true }))
+					}), func(h heldUp) (heldUp, bool) { return h, true }))
 				var waiting []heldUp
 				admitted, history := 0, ""
 				settle := func(i int, yes bool) {
@@ -309,4 +318,85 @@ func TestARemoteLayerThatPanicsTakesNothing(t *testing.T) {
 	require.Equal(t, [3]uint64{}, counted(near.Stats()))
 	second.meantime = nil
 	require.True(t, layers.Allow(someone))
+}
+
+func newStore(d weir.Decision, refund func(context.Context, int) error) weir.Layer[visit] {
+	store := remoteOf(func(context.Context, int, int) (weir.Decision, error) { return d, nil })
+	store.Refund = func(ctx context.Context, _ int, n int) error { return refund(ctx, n) }
+	return weir.ByRemote(store, byAddr)
+}
+
+// A denial stays one, though a store cannot be given back what it took.
+func TestARefundThatFailsIsNoError(t *testing.T) {
+	lost := func(context.Context, int) error { return errors.New("lost") }
+	layers := weir.NewLayers(newStore(weir.Decision{Allowed: true, Remaining: 9}, lost), newStore(weir.Decision{RetryAfter: sec, Policy: "b"}, lost))
+	d, err := layers.TakeContext(t.Context(), someone, 1)
+	require.NoError(t, err)
+	require.Equal(t, weir.Decision{RetryAfter: sec, Policy: "b"}, d)
+}
+
+// A store that does not answer holds nobody up for longer than a second when something is given back.
+func TestARefundThatHangsIsGivenUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		hangs := func(ctx context.Context, _ int) error {
+			<-ctx.Done()
+			return ctx.Err()
+		}
+		layers := weir.NewLayers(newStore(weir.Decision{Allowed: true}, hangs), newStore(weir.Decision{RetryAfter: sec}, hangs))
+		began := time.Now()
+		d, err := layers.TakeContext(t.Context(), someone, 1)
+		require.NoError(t, err)
+		require.False(t, d.Allowed)
+		require.Equal(t, time.Second, time.Since(began))
+
+		layers = weir.NewLayers(newStore(weir.Decision{Allowed: true}, hangs))
+		h, err := layers.Hold(t.Context(), someone, 1)
+		require.NoError(t, err)
+		require.ErrorIs(t, h.Settle(context.WithoutCancel(t.Context()), 0), context.DeadlineExceeded)
+		require.Equal(t, 2*time.Second, time.Since(began))
+	})
+}
+
+// A store in shadow has taken nothing of what it would have denied.
+func TestARemoteLayerInShadowIsGivenNothingBack(t *testing.T) {
+	shadow := weir.Decision{Allowed: true, Shadowed: true, RetryAfter: time.Minute, Policy: "tried"}
+	given := func(context.Context, int) error {
+		t.Error("given back")
+		return nil
+	}
+	clock := weir.NewManualClock()
+	near := weir.New(weir.TokenBucket(weir.PerHour(5)).Named("near"), weir.WithClock(clock))
+	layers := weir.NewLayers(newStore(shadow, given), weir.Global[visit](near))
+	h, err := layers.Hold(t.Context(), someone, 1)
+	require.NoError(t, err)
+	require.True(t, h.Shadowed)
+	require.Equal(t, "near", h.Enforced().Policy)
+	require.NoError(t, h.Settle(t.Context(), 0))
+	require.Equal(t, 5, near.Tokens())
+}
+
+// The functions of a user that panic do so before anything is taken.
+func TestAKeyThatPanicsTakesNothing(t *testing.T) {
+	near := weir.New(weir.TokenBucket(weir.PerHour(5)), weir.WithClock(weir.NewManualClock()))
+	store := remoteOf[int](nil)
+	boom := func() int { panic("boom") }
+	store.Policy = func() weir.Policy { panic("boom") }
+	for _, layer := range []weir.Layer[visit]{
+		weir.ByRemote(store, byAddr),
+		weir.ByRemote(remoteOf[int](nil), func(visit) (int, bool) { return boom(), true }),
+		weir.ByRemote(remoteOf[int](nil), byAddr).WithCost(func(visit) int { return boom() }),
+	} {
+		layers := weir.NewLayers(weir.Global[visit](near), layer)
+		require.PanicsWithValue(t, "boom", func() { layers.Take(someone, 1) })
+		require.Equal(t, 5, near.Tokens())
+	}
+}
+
+func TestLayersOfNilArePanics(t *testing.T) {
+	require.Equal(t, "weir: Global of a nil Limiter", panicText(t, func() { weir.Global[visit](nil) }))
+	require.Contains(t, panicText(t, func() { weir.By(nil, byAddr) }), "one of them is nil")
+	require.Contains(t, panicText(t, func() {
+		weir.By[visit](weir.NewPerClient[int](weir.TokenBucket(weir.PerHour(1))), nil)
+	}), "one of them is nil")
+	require.Contains(t, panicText(t, func() { weir.ByRemote(weir.Remote[int]{}, byAddr) }), "one of them is nil")
 }

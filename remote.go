@@ -3,27 +3,39 @@ package weir
 import (
 	"context"
 	"errors"
+	"time"
 )
 
 // A Remote is a limiter per client that keeps its states elsewhere, in a store
 // that several programs share, say: what a package for such a store gives to
-// ByRemote. Its functions must be safe for concurrent use.
+// ByRemote. All but Policy are required, and must be safe for concurrent use.
 type Remote[K comparable] struct {
-	// Take consumes n of a key's, or nothing. It is called once all other layers
-	// have admitted the request.
+	// Take consumes n of a key's, not below 0, or with an error nothing. It is called
+	// once all other layers have admitted the request. Of a Decision in shadow
+	// nothing is taken to be consumed.
 	Take func(ctx context.Context, key K, n int) (Decision, error)
 	// Peek says what Take would.
 	Peek func(ctx context.Context, key K, n int) (Decision, error)
-	// Refund gives back what Take took: a layer after it has denied the request, or it
-	// turned out to cost less. Then its context is not that of the request.
+	// Refund gives back n of what Take took: a layer after it has denied the request,
+	// or it turned out to cost less. Its context is done after a second, and not
+	// when the request's is.
 	Refund func(ctx context.Context, key K, n int) error
-	// Policy returns the policy in force, for a Verdict. It may be nil.
+	// Policy returns the policy in force, the same value while that does not change,
+	// for a Verdict. It may be nil.
 	Policy func() Policy
 }
 
+// refundWithin bounds how long a request waits for what is given back.
+const refundWithin = time.Second
+
 // ByRemote returns the layer of a limiter per client that is decided elsewhere. key
 // says who the client of a request is; with false the layer does not apply to it.
+// Two of these are two layers, also if they have the same store and key. It panics
+// if a function is nil that is required.
 func ByRemote[R any, K comparable](c Remote[K], key func(R) (K, bool)) Layer[R] {
+	if c.Take == nil || c.Peek == nil || c.Refund == nil || key == nil {
+		panic("weir: ByRemote needs Take, Peek, Refund and a key function, and one of them is nil")
+	}
 	return Layer[R]{
 		key: func(r R) (any, bool) { return key(r) },
 		remote: &remote{
@@ -47,7 +59,11 @@ type call struct {
 	remote *remote
 	key    any
 	price
-	n int // what is to be taken
+	n      int // what is to be taken
+	policy Policy
+	told   bool // there is one
+
+	shadowed bool // it has decided in shadow
 }
 
 // calls finds out which remote layers apply to a request.
@@ -63,24 +79,37 @@ func (l *Layers[R]) calls(r R, n int) (far []call) {
 			c.price = price{costs: true, cost: layer.cost(r)}
 		}
 		c.n = c.costOf(n)
+		if c.remote.policy != nil {
+			c.policy, c.told = c.remote.policy(), true
+		}
 		far = append(far, c)
 	}
 	return far
 }
 
-// farAway stands for the limiter of a remote layer.
-var farAway core
+// farAway stands for the limiter of a remote layer, and farShadow for one that has
+// decided in shadow.
+var farAway, farShadow = core{}, core{options: options{shadow: true}}
+
+func (a *asked) far() bool { return a.core == &farAway || a.core == &farShadow }
 
 // call asks remote layers one after the other, until one denies or fails. It
 // returns all those that have decided, behind the near ones.
 func (t together) call(far []call, answers []Decision, ask func(*call) (Decision, error)) (together, []Decision, error) {
 	for i := range far {
 		c := &far[i]
-		d, err := ask(c)
+		d, err := Decision{RetryAfter: Never}, error(nil)
+		if c.n >= 0 {
+			d, err = ask(c)
+		}
 		if err != nil {
 			return t, answers, err
 		}
-		t = append(t, asked{core: &farAway, price: c.price, wait: d.RetryAfter})
+		a := asked{core: &farAway, price: c.price, wait: d.RetryAfter}
+		if d.Shadowed {
+			a.core = &farShadow
+		}
+		t = append(t, a)
 		answers = append(answers, d)
 		if !d.Allowed {
 			break
@@ -92,21 +121,28 @@ func (t together) call(far []call, answers []Decision, ask func(*call) (Decision
 // decideFar has remote layers decide when the near ones have been charged, which
 // are given that back, like those before it, if one denies, fails or panics.
 func (t together) decideFar(ctx context.Context, answers []Decision, far []call, v *Verdict, r *receipt) (err error) {
-	taken, admitted := 0, false
+	var taken []*call
+	admitted := false
 	defer func() {
 		if admitted {
 			return
 		}
 		t.undo()
-		for i := range far[:taken] {
-			c := &far[i]
-			err = errors.Join(err, c.remote.refund(context.WithoutCancel(ctx), c.key, c.n))
+		for _, c := range taken {
+			failed := c.giveBack(context.WithoutCancel(ctx), c.n)
+			if err != nil { // a denial stays one
+				err = errors.Join(err, failed)
+			}
 		}
 	}()
 	all, answers, err := t.call(far, answers, func(c *call) (Decision, error) {
 		d, err := c.remote.take(ctx, c.key, c.n)
-		if err == nil && d.Allowed {
-			taken++
+		switch {
+		case err != nil || !d.Allowed:
+		case d.Shadowed:
+			c.shadowed = true // nothing was taken
+		default:
+			taken = append(taken, c)
 		}
 		return d, err
 	})
@@ -127,8 +163,14 @@ func (t together) decideFar(ctx context.Context, answers []Decision, far []call,
 	return nil
 }
 
+func (c *call) giveBack(ctx context.Context, n int) error {
+	ctx, cancel := context.WithTimeout(ctx, refundWithin)
+	defer cancel()
+	return c.remote.refund(ctx, c.key, n)
+}
+
 // deniedFar reports whether the last of them is a remote layer that denies.
 func (t together) deniedFar(answers []Decision) bool {
 	last := len(t) - 1
-	return last >= 0 && t[last].core == &farAway && !answers[last].Allowed
+	return last >= 0 && t[last].far() && !answers[last].Allowed
 }

@@ -258,7 +258,7 @@ func (t together) admit(answers []Decision, v *Verdict, r *receipt) {
 		v.enforced = &enforced
 	}
 	near := t
-	for len(near) > 0 && near[len(near)-1].core == &farAway {
+	for len(near) > 0 && near[len(near)-1].far() {
 		near = near[:len(near)-1]
 	}
 	near.count()

@@ -3,6 +3,7 @@ package proof
 import (
 	"context"
 	"fmt"
+	"math"
 	"strings"
 	"time"
 
@@ -132,6 +133,14 @@ func (w *world) policy(t *rapid.T, depth int) weir.Policy {
 // newPolicy draws one and keeps it in mind.
 func (w *world) newPolicy(t *rapid.T, depth int) weir.Policy {
 	p := drawPolicy(t, depth)
+	if w.crowded { // who is held is found out by asking for what is never admitted
+		switch weir.New(p).Tokens() {
+		case 0:
+			p = weir.FirstOf(p, weir.TokenBucket(weir.PerSecond(2)))
+		case math.MaxInt:
+			p = weir.All(p, weir.TokenBucket(weir.PerSecond(100)))
+		}
+	}
 	w.policies = append(w.policies, p)
 	return p
 }
