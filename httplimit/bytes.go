@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net/http"
 	"slices"
 
 	"github.com/goweir/weir"
@@ -25,8 +26,7 @@ const growAfter = 256
 //	chunk <= size <= maxChunk; a byte moves once its chunk's wait has returned nil
 //
 // size follows the limiter's capacity from below, of which it knows only that
-// ErrNever means that a chunk was larger. Who knows better may set it, to 1 at
-// least.
+// ErrNever means that a chunk was larger.
 type chunker struct {
 	ctx  context.Context
 	wait func(context.Context, int) error
@@ -190,7 +190,11 @@ func (r *reader) readHeld(p []byte) (int, error) {
 // a response: Close ends a Read that waits, with context.Canceled, and closes
 // body. It may be called during a Read if that of body may. A client's request
 // has its body a second time in GetBody, for redirects: wrap that too.
+// A nil body is http.NoBody.
 func NewBody(ctx context.Context, body io.ReadCloser, wait func(context.Context, int) error) io.ReadCloser {
+	if body == nil {
+		body = http.NoBody
+	}
 	b := &limitedBody{reader: reader{chunker: newChunker(ctx, wait), r: body}, body: body}
 	b.ctx, b.cancel = context.WithCancel(ctx)
 	return b

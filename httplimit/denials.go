@@ -15,9 +15,10 @@ import (
 // A denialLog writes a record for each denial, and only their number where they
 // come too fast.
 type denialLog struct {
-	limiter *weir.Limiter
-	leftOut atomic.Uint64
-	summing atomic.Bool // a timer will tell of those left out, if no record does
+	limiter  *weir.Limiter
+	failures *weir.Limiter // of those to settle
+	leftOut  atomic.Uint64
+	summing  atomic.Bool // a timer will tell of those left out, if no record does
 }
 
 // What a flood writes is bounded: a record a second, of 2 KB where all of it has to
@@ -30,7 +31,8 @@ const (
 )
 
 func newDenialLog() *denialLog {
-	return &denialLog{limiter: weir.New(weir.TokenBucket(weir.PerSecond(1).WithBurst(10)))}
+	pace := weir.TokenBucket(weir.PerSecond(1).WithBurst(10))
+	return &denialLog{limiter: weir.New(pace), failures: weir.New(pace)}
 }
 
 // log notes a denial, or what would be one without a shadow.
@@ -65,6 +67,7 @@ func (l *denialLog) log(m *Middleware, r *http.Request, d *weir.Decision) {
 
 // sumUp tells how many were left out since the last record.
 func (l *denialLog) sumUp(logger *slog.Logger) {
+	defer func() { _ = recover() }() // a handler that panics must not end the program: no server is around it
 	l.summing.Store(false)
 	if n := l.leftOut.Swap(0); n > 0 {
 		logger.LogAttrs(context.Background(), slog.LevelWarn, "more requests denied", slog.Uint64("left_out", n))
@@ -73,7 +76,7 @@ func (l *denialLog) sumUp(logger *slog.Logger) {
 
 // failed notes that a remote layer could not be settled.
 func (l *denialLog) failed(m *Middleware, err error) {
-	if l.limiter.Allow() {
+	if l.failures.Allow() {
 		m.Logger.LogAttrs(context.Background(), slog.LevelError, "request not settled", slog.Any("error", err))
 	}
 }

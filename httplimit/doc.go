@@ -33,5 +33,6 @@
 // or [AddressKey.AddrFunc]. [NewReader],
 // [NewWriter] and [NewBody] limit bytes, and so does Middleware.Bandwidth. Limits
 // count requests, not the time that slow clients take for them: set the
-// timeouts of http.Server as well.
+// timeouts of http.Server as well. OPTIONS * is answered by http.Server before
+// any handler, unless DisableGeneralOptionsHandler is set.
 package httplimit

@@ -12,8 +12,8 @@ import (
 	"github.com/goweir/weir"
 )
 
-// This file is all that weir knows of draft-ietf-httpapi-ratelimit-headers-11:
-// the fields RateLimit-Policy (its section 3) and RateLimit (section 4), and the
+// This file is all that weir writes of draft-ietf-httpapi-ratelimit-headers-11, and
+// ratelimitfield.go what it reads: the fields RateLimit-Policy (its section 3) and RateLimit (section 4), and the
 // problem type of a denial (section 5.1).
 
 // HeaderFormat says which fields tell a client about its limits. All of them

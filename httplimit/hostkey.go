@@ -8,16 +8,19 @@ import (
 )
 
 // HostKey returns the key of a [Transport] for the host of a URL: its name in
-// lower case without a trailing dot, or its IP address in its shortest form, and
-// the port, also where the URL leaves it to http or https: "example.com:443",
-// "[::1]:8080". Names are compared as they are spelled: an international one is
-// not the same as its xn-- form.
+// lower case without a trailing dot, or its IP address in its shortest form, as
+// IPv4 if it is that, and the port without leading zeros, also where the URL leaves
+// it to http or https: "example.com:443", "[::1]:8080". A name that is not ASCII
+// is another key than its xn-- form, though both reach the same host.
 func HostKey(u *url.URL) string {
 	host := strings.ToLower(strings.TrimSuffix(u.Hostname(), "."))
 	if addr, err := netip.ParseAddr(host); err == nil {
-		host = addr.String()
+		host = addr.Unmap().String()
 	}
 	port := u.Port()
+	if zeroless := strings.TrimLeft(port, "0"); zeroless != "" {
+		port = zeroless
+	}
 	if port == "" {
 		switch u.Scheme {
 		case "http":

@@ -242,10 +242,11 @@ func TestALoggerThatIsOffCostsNothing(t *testing.T) {
 
 func TestWhatCannotBeSettledIsLogged(t *testing.T) {
 	f := &logFile{}
+	take := func(context.Context, netip.Prefix, int) (weir.Decision, error) {
+		return weir.Decision{Allowed: true}, nil
+	}
 	far := weir.Remote[netip.Prefix]{
-		Take: func(context.Context, netip.Prefix, int) (weir.Decision, error) {
-			return weir.Decision{Allowed: true}, nil
-		},
+		Take: take, Peek: take,
 		Refund: func(context.Context, netip.Prefix, int) error { return errors.New("the store does not answer") },
 	}
 	m := httplimit.Middleware{

@@ -27,13 +27,14 @@ type Middleware struct {
 	Cost func(*http.Request) int
 
 	// Settle returns what a request has cost after all, once the handler has
-	// returned, panicked, or finished with a connection that it hijacked. What is too
+	// returned or panicked, also if it hijacked the connection. What is too
 	// much is given back and what is too little is charged, as weir.Hold.Settle
 	// does: with 0 for all but 401, only failed logins count, while those that are
 	// under way count as if they were to fail.
 	//
 	// The request is the one that the handler had. The status is what it wrote; 200
-	// if it wrote nothing, 500 if it panicked before, and 101 if it hijacked.
+	// if it wrote nothing, 500 if it panicked before, and 101 if it hijacked. If
+	// Settle panics, what was charged stays charged.
 	Settle func(r *http.Request, status int) int
 
 	// Headers says which fields tell the client. They are written before the handler
@@ -148,10 +149,8 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	h.tell(w.Header(), &v)
-	if h.m.Logger != nil && (!v.Allowed || v.Shadowed) {
-		h.shared.denials.log(&h.m, r, &v.Decision)
-	}
 	if !v.Allowed {
+		h.log(r, &v.Decision)
 		h.deny(w, r, v.Decision)
 		return
 	}
@@ -163,9 +162,16 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	defer bringBack(r, within)
 	if h.m.Settle == nil && h.m.Bandwidth == nil {
+		h.log(r, &v.Decision)
 		h.next.ServeHTTP(w, within)
 	} else {
-		h.serve(w, within, hold)
+		h.serve(w, within, hold, &v.Decision)
+	}
+}
+
+func (h *handler) log(r *http.Request, d *weir.Decision) {
+	if h.m.Logger != nil && (!d.Allowed || d.Shadowed) {
+		h.shared.denials.log(&h.m, r, d)
 	}
 }
 
@@ -204,7 +210,7 @@ func (h *handler) fail(w http.ResponseWriter, r *http.Request, err error) {
 
 // serve calls the next handler with a ResponseWriter that is watched, and settles
 // what the request has cost whatever becomes of it.
-func (h *handler) serve(w http.ResponseWriter, r *http.Request, hold weir.Hold) {
+func (h *handler) serve(w http.ResponseWriter, r *http.Request, hold weir.Hold, d *weir.Decision) {
 	watched := &response{ResponseWriter: w}
 	if h.m.Bandwidth != nil {
 		watched.paced = newPaced(r, h.m.Bandwidth)
@@ -220,6 +226,7 @@ func (h *handler) serve(w http.ResponseWriter, r *http.Request, hold weir.Hold) 
 			}
 		}()
 	}
+	h.log(r, d)
 	h.next.ServeHTTP(watched.writer(), r)
 	returned = true
 }

@@ -13,13 +13,14 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// farLayer is one that is decided elsewhere: by take.
+// farLayer is one that is decided elsewhere: by take. It does not tell the zero Policy.
 func farLayer(p weir.Policy, take func(context.Context, int) (weir.Decision, error)) weir.Layer[*http.Request] {
-	return weir.ByRemote(weir.Remote[netip.Prefix]{
-		Take:   func(ctx context.Context, _ netip.Prefix, n int) (weir.Decision, error) { return take(ctx, n) },
-		Refund: func(context.Context, netip.Prefix, int) error { return nil },
-		Policy: func() weir.Policy { return p },
-	}, httplimit.RemoteIP)
+	ask := func(ctx context.Context, _ netip.Prefix, n int) (weir.Decision, error) { return take(ctx, n) }
+	store := weir.Remote[netip.Prefix]{Take: ask, Peek: ask, Refund: func(context.Context, netip.Prefix, int) error { return nil }}
+	if p != (weir.Policy{}) {
+		store.Policy = func() weir.Policy { return p }
+	}
+	return weir.ByRemote(store, httplimit.RemoteIP)
 }
 
 func TestARemoteLayerIsToldAsAnyOther(t *testing.T) {

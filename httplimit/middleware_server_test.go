@@ -237,10 +237,11 @@ func TestAClientThatLeavesIsSettledAllTheSame(t *testing.T) {
 	overTLS(t, func(t *testing.T, start starter) {
 		l := still(hourly(5, "near"))
 		refunds := make(chan error, 1)
+		take := func(context.Context, netip.Prefix, int) (weir.Decision, error) {
+			return weir.Decision{Allowed: true, Remaining: 1}, nil
+		}
 		far := weir.Remote[netip.Prefix]{
-			Take: func(context.Context, netip.Prefix, int) (weir.Decision, error) {
-				return weir.Decision{Allowed: true, Remaining: 1}, nil
-			},
+			Take: take, Peek: take,
 			Refund: func(ctx context.Context, _ netip.Prefix, n int) error {
 				refunds <- ctx.Err()
 				return nil

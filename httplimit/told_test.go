@@ -6,7 +6,6 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
-	"net/netip"
 	"strings"
 	"testing"
 	"time"
@@ -20,8 +19,9 @@ import (
 func TestARemoteLayerIsSettledByTheKeyThatWasCharged(t *testing.T) {
 	store := weir.NewPerClient[string](hourly(5, "far"), stoppedClock())
 	key := httplimit.HeaderKey("X-Api-Key")
+	take := func(_ context.Context, key string, n int) (weir.Decision, error) { return store.Take(key, n), nil }
 	far := weir.Remote[string]{
-		Take: func(_ context.Context, key string, n int) (weir.Decision, error) { return store.Take(key, n), nil },
+		Take: take, Peek: take,
 		Refund: func(_ context.Context, key string, n int) error {
 			store.Refund(key, n)
 			return nil
@@ -52,9 +52,8 @@ func TestAShadowDoesNotHideWhatIsLeft(t *testing.T) {
 // A remote layer that does not tell its policy (Remote.Policy may be nil) is told all the same.
 func TestARemoteLayerWithoutAPolicyTellsWhatIsLeft(t *testing.T) {
 	far := still(hourly(9, "far"))
-	m := httplimit.Middleware{Headers: httplimit.HeadersXRateLimit, Layers: weir.NewLayers(weir.ByRemote(weir.Remote[netip.Prefix]{
-		Take: func(_ context.Context, _ netip.Prefix, n int) (weir.Decision, error) { return far.Take(n), nil },
-	}, httplimit.RemoteIP))}
+	m := httplimit.Middleware{Headers: httplimit.HeadersXRateLimit, Layers: weir.NewLayers(farLayer(weir.Policy{},
+		func(_ context.Context, n int) (weir.Decision, error) { return far.Take(n), nil }))}
 	require.Equal(t, "8", respond(m.Handler(sayOK)).Header().Get("X-RateLimit-Remaining"))
 }
 
@@ -100,4 +99,22 @@ func TestAnErrorDoesNotWaitForTheBody(t *testing.T) {
 	require.NoError(t, conn.SetDeadline(time.Now().Add(5*time.Second)))
 	response, _ := exchangeRaw(t, conn, in, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 200000\r\n\r\nsome of it")
 	require.Equal(t, http.StatusServiceUnavailable, response.StatusCode)
+}
+
+// What is held for a request is settled though its log panics; and only what is denied, or would be, is logged.
+func TestALogThatPanicsLeavesNothingHeld(t *testing.T) {
+	l, tried := still(hourly(9, "a")), still(hourly(0, "b"), weir.WithShadow())
+	m := httplimit.Middleware{
+		Layers: layersOf(l, tried),
+		Settle: func(*http.Request, int) int { return 0 },
+		Logger: (&logFile{}).logger(nil),
+		Client: func(*http.Request) string { panic("client") },
+	}
+	require.Panics(t, func() { respond(m.Handler(sayOK)) })
+	require.Equal(t, 9, l.Tokens())
+
+	f := &logFile{}
+	m = httplimit.Middleware{Layers: layersOf(l), Logger: f.logger(nil), Bandwidth: func(context.Context, *http.Request, int) error { return nil }}
+	respond(m.Handler(sayOK))
+	require.Empty(t, f.logged(t))
 }

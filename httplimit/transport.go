@@ -73,7 +73,7 @@ type Transport struct {
 	//
 	// When it cannot wait, or has been refused once more than Retries, RoundTrip
 	// returns the answer. Of answers that it does not return it reads up to 64 KiB,
-	// within the request's context, so that the connection can be used again.
+	// for a second at the most, so that the connection can be used again.
 	Retries int
 
 	// MaxWait is how long a request is held back at most for what a server asked,
@@ -190,13 +190,20 @@ func repeat(req *http.Request) (*http.Request, bool) {
 	return next, true
 }
 
-// maxDrain is how much is read of an answer to be able to use its connection again.
-const maxDrain = 64 << 10
+// maxDrain is how much is read of an answer to be able to use its connection
+// again, and drainWithin for how long.
+const (
+	maxDrain    = 64 << 10
+	drainWithin = time.Second
+)
 
 func drain(resp *http.Response) {
 	if resp.Body == nil {
 		return
 	}
+	// Whoever sends it byte by byte must not hold up the next try.
+	giveUp := time.AfterFunc(drainWithin, func() { resp.Body.Close() })
+	defer giveUp.Stop()
 	_, _ = io.CopyN(io.Discard, resp.Body, maxDrain+1) // one more, to find the end
 	resp.Body.Close()
 }

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/netip"
+	"slices"
 
 	"github.com/goweir/weir"
 	"github.com/goweir/weir/httplimit"
@@ -22,7 +23,7 @@ type limits struct {
 func newLimits(proxies []netip.Prefix, opts ...weir.Option) *limits {
 	// Whoever owns many addresses could fill the memory with them: bound how many are held. Beyond that,
 	// of a few, the one that owes least is forgotten.
-	bounded := append(opts, weir.WithMaxClients(1_000_000, weir.EvictFullest))
+	bounded := append(slices.Clip(opts), weir.WithMaxClients(1_000_000, weir.EvictFullest))
 	return &limits{
 		everybody: weir.New(weir.TokenBucket(weir.PerSecond(1000)).Named("everybody"), opts...),
 		addresses: weir.NewPerClient[netip.Prefix](weir.TokenBucket(weir.PerSecond(10).WithBurst(20)).Named("address"), bounded...),

@@ -66,6 +66,8 @@ func serve(ctx context.Context, listener net.Listener, handler http.Handler) err
 		WriteTimeout:      30 * time.Second,
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    64 << 10,
+		// Or OPTIONS * is answered without asking a handler, and a limit.
+		DisableGeneralOptionsHandler: true,
 	}
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(listener) }()
