@@ -141,9 +141,15 @@ func (l *Layers[R]) Peek(r R, n int) Decision {
 // after all others. With an error, which is ctx's if that is done, nothing is
 // consumed and the Decision is none. What a remote layer fails to give back when
 // another denies stays consumed there, and the Decision is that denial.
-func (l *Layers[R]) TakeContext(ctx context.Context, r R, n int) (Decision, error) {
-	v, err := l.Decide(ctx, r, n)
-	return v.Decision, err
+func (l *Layers[R]) TakeContext(ctx context.Context, r R, n int) (d Decision, err error) {
+	if len(l.remotes) > 0 {
+		v, err := l.Decide(ctx, r, n)
+		return v.Decision, err
+	}
+	if err = ctx.Err(); err == nil {
+		l.take(r, n, &d)
+	}
+	return d, err
 }
 
 // Keys returns the keys of a request in the layers that apply to it, in their

@@ -347,7 +347,7 @@ func (r *layersRun) run(t *testing.T, now func() int64, moveTo func(int64), back
 }
 
 func TestLayersAnswerAsTheirLimitersDoOneByOne(t *testing.T) {
-	for seed := range uint64(200) {
+	for seed := range programs(200) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			clock := &setClock{now: int64(seed%3) * 1_700_000_000_000_000_000}
 			newLayersRun(t, seed, clock).run(t, func() int64 { return clock.now }, func(to int64) { clock.now = to }, seed%2 == 0)
@@ -356,7 +356,7 @@ func TestLayersAnswerAsTheirLimitersDoOneByOne(t *testing.T) {
 }
 
 func TestLayersAnswerAsTheirLimitersDoOneByOne_SystemClock(t *testing.T) {
-	for seed := range uint64(200) {
+	for seed := range programs(200) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				now := func() int64 { return time.Now().UnixNano() }

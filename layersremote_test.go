@@ -186,7 +186,7 @@ func TestRemoteLayersBindAsOthersDo(t *testing.T) {
 
 // What is given back is what a receipt would give back, whatever happens between.
 func TestRemoteLayersGiveBackExactly(t *testing.T) {
-	for seed := range uint64(500) {
+	for seed := range programs(500) {
 		c := randomly(seed + 5000)
 		p := choosePolicy(c, 2)
 		clock := &setClock{now: 1_700_000_000_000_000_000}
@@ -256,7 +256,7 @@ type heldUp struct{ asked, answer chan bool }
 func TestRemoteLayersGiveBackInAnyOrder(t *testing.T) {
 	for _, mix := range loadMixes(40, 40, 40) {
 		onClocks(t, func(t *testing.T, clock bench) {
-			for seed := range uint64(60) {
+			for seed := range programs(60) {
 				c := randomly(seed + 6000)
 				whole, one := weir.New(mix.whole, weir.WithClock(clock)), newClients[int](t, mix.addr, clock)
 				layers := weir.NewLayers(weir.Global[heldUp](whole), weir.By(one, func(heldUp) (int, bool) { return 0, true }),

@@ -311,7 +311,7 @@ func TestMixKeepsEveryPromise(t *testing.T) {
 		"a few clients, changed": {3, 100, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			for seed := range uint64(c.programs) {
+			for seed := range programs(uint64(c.programs)) {
 				r := newMixRun(t, seed, c.keys)
 				for range 60 {
 					r.step(r.next(c.changes))

@@ -17,7 +17,7 @@ import (
 // Reservations that are cancelled before their instants never were: a program with them goes on as
 // the one without, to the last field.
 func TestMixCancelledReservationsNeverWere(t *testing.T) {
-	for seed := range uint64(600) {
+	for seed := range programs(600) {
 		c := randomly(seed + 1<<30)
 		p, keys := choosePolicy(c, 2), int(seed%3)
 		with, without := newMixWorld(p, keys), newMixWorld(p, keys)
@@ -278,7 +278,7 @@ func (m *mixPair) check(t *testing.T) {
 // A limiter, and a client beside one that is asked now and then, do what the models do, to the last
 // field of each decision.
 func TestMixDecidesAsTheModels(t *testing.T) {
-	for seed := range uint64(800) {
+	for seed := range programs(800) {
 		c := randomly(seed + 1<<40)
 		p, queue := mixLeaf(c)
 		m := &mixPair{clock: weir.NewManualClock(), key: newMixKey(p, queue), history: []string{fmt.Sprint("seed ", seed, ", ", p)}}

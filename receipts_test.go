@@ -277,7 +277,7 @@ func TestALookKeepsWithStaleAfter(t *testing.T) {
 
 // Clients that are forgotten for others leave nothing behind, whatever receipts there are for them.
 func TestReceiptsOfTheForgottenAreForgotten(t *testing.T) {
-	const held, all = 64, 20_000
+	const held, all = 64, 3_000
 	clients := newClients[int](t, weir.SlidingWindow(weir.PerHour(100)), weir.NewManualClock(), weir.WithMaxClients(held, weir.EvictFullest))
 	layers := weir.NewLayers(weir.By(clients, func(key int) (int, bool) { return key, true }))
 	use := func(from int) uint64 {

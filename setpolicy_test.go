@@ -151,7 +151,7 @@ func lawWaitOfEmpty(p weir.Policy, t *big.Int, n int) time.Duration {
 // Three clients and a limiter are walked through changes of their policy: among those to anything,
 // some to the same one, renamed, or to another queue.
 func TestSetPolicyCarriesByTheLaw(t *testing.T) {
-	for seed := range uint64(300) {
+	for seed := range programs(300) {
 		c := randomly(seed)
 		policy := choosePolicy(c, 2)
 		clock := &setClock{}

@@ -44,7 +44,7 @@ func TestTakeAsMovesAClientBetweenPlans(t *testing.T) {
 
 // The oracle's law, key by key, over plans that come and go in any order.
 func TestTakeAsCarriesByTheLaw(t *testing.T) {
-	for seed := range uint64(500) {
+	for seed := range programs(500) {
 		c := randomly(seed + 1<<20)
 		policy := choosePolicy(c, 1)
 		if !slices.ContainsFunc(newPlainPolicy(policy).leaves(), func(p *plainPolicy) bool { _, constant := p.state.(plainSame); return !constant }) {

@@ -138,11 +138,14 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	var v weir.Verdict
 	var hold weir.Hold
 	var err error
-	if h.m.Settle == nil {
-		v, err = h.m.Layers.Decide(r.Context(), r, n)
-	} else {
+	switch {
+	case h.m.Settle != nil:
 		hold, err = h.m.Layers.Hold(r.Context(), r, n)
 		v = hold.Verdict
+	case h.m.Headers == HeadersRetryAfterOnly: // which has no use for more
+		v.Decision, err = h.m.Layers.TakeContext(r.Context(), r, n)
+	default:
+		v, err = h.m.Layers.Decide(r.Context(), r, n)
 	}
 	if err != nil {
 		h.fail(w, r, err)

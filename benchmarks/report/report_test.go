@@ -30,7 +30,7 @@ func TestQuickRunWritesThePageAndItsCharts(t *testing.T) {
 	}
 
 	images := regexp.MustCompile(`!\[[^]]+\]\(([^)]+)\)`).FindAllStringSubmatch(page, -1)
-	require.Len(t, images, 15+3)
+	require.Len(t, images, 17+3)
 	for _, image := range images {
 		svg, err := os.ReadFile(filepath.Join(folder, image[1]))
 		require.NoError(t, err)

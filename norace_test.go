@@ -1,0 +1,6 @@
+//go:build !race
+
+package weir_test
+
+// programs is how many random programs to try.
+func programs(n uint64) uint64 { return n }

@@ -1,0 +1,7 @@
+//go:build race
+
+package weir_test
+
+// programs is how many random programs to try: under the race detector each takes
+// ten times as long, and it has little to find in programs of one goroutine.
+func programs(n uint64) uint64 { return n / 8 }
