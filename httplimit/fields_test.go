@@ -1,9 +1,11 @@
 package httplimit
 
 import (
+	"fmt"
 	"math"
 	"net/http"
 	"net/url"
+	"strconv"
 	"testing"
 	"time"
 
@@ -150,8 +152,8 @@ func TestSet(t *testing.T) {
 			map[string]string{"RateLimit-Policy": policy, "RateLimit": `"burst";r=100;t=1`,
 				"X-RateLimit-Limit": "100", "X-RateLimit-Remaining": "100", "X-RateLimit-Reset": "1"}},
 		{"the largest numbers", HeadersBoth, weir.Decision{Policy: "p", Limit: math.MaxInt - 1, Remaining: math.MaxInt - 1, RetryAfter: weir.Never - 1, ResetAfter: math.MaxInt64},
-			map[string]string{"RateLimit-Policy": policy, "RateLimit": `"p";r=999999999999999;t=9223372037`, "Retry-After": "9223372037",
-				"X-RateLimit-Limit": "9223372036854775806", "X-RateLimit-Remaining": "9223372036854775806", "X-RateLimit-Reset": "9223372037"}},
+			map[string]string{"RateLimit-Policy": policy, "RateLimit": fmt.Sprintf(`"p";r=%d;t=9223372037`, min(uint64(math.MaxInt-1), maxInteger)), "Retry-After": "9223372037",
+				"X-RateLimit-Limit": strconv.Itoa(math.MaxInt - 1), "X-RateLimit-Remaining": strconv.Itoa(math.MaxInt - 1), "X-RateLimit-Reset": "9223372037"}},
 		{"negative numbers", HeadersBoth, weir.Decision{Policy: "p", Limit: -1, Remaining: -1, RetryAfter: -1, ResetAfter: -1},
 			map[string]string{"RateLimit-Policy": policy, "RateLimit": `"p";r=0`, "Retry-After": "1",
 				"X-RateLimit-Limit": "0", "X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "0"}},

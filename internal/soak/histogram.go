@@ -30,7 +30,7 @@ func (h *histogram) record(d time.Duration) {
 // upper returns the longest duration of a bucket.
 func upper(bucket int) time.Duration {
 	shift := max(0, bucket>>subBits-1)
-	return time.Duration((bucket-shift<<subBits+1)<<shift - 1)
+	return time.Duration(bucket-shift<<subBits+1)<<shift - 1
 }
 
 func (h *histogram) merge(other *histogram) {
