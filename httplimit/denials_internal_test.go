@@ -1,0 +1,121 @@
+package httplimit
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"mime/multipart"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/goweir/weir"
+	"github.com/stretchr/testify/require"
+)
+
+func lines(b *bytes.Buffer) int { return strings.Count(b.String(), "\n") }
+
+// TestTenDenialsAreLoggedAtOnce: and of those left out, who comes first tells, the
+// next record or a timer.
+func TestTenDenialsAreLoggedAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var out bytes.Buffer
+		m := &Middleware{Logger: slog.New(slog.NewTextHandler(&out, nil)), Client: func(*http.Request) string { return "a" }}
+		l := newDenialLog()
+		r := httptest.NewRequest("GET", "/", nil)
+		for range 13 {
+			l.log(m, r, &weir.Decision{})
+		}
+		require.Equal(t, 10, lines(&out))
+		time.Sleep(5 * time.Second)
+		l.log(m, r, &weir.Decision{})
+		require.Equal(t, 11, lines(&out))
+		require.Contains(t, out.String(), "left_out=3")
+		time.Sleep(sumUpAfter)
+		synctest.Wait()
+		require.Equal(t, 11, lines(&out), "there is nothing left to tell")
+
+		for range 13 {
+			l.log(m, r, &weir.Decision{})
+		}
+		require.Equal(t, 21, lines(&out))
+		time.Sleep(sumUpAfter)
+		synctest.Wait()
+		require.Equal(t, 22, lines(&out))
+		require.Contains(t, out.String(), `msg="more requests denied" left_out=3`)
+	})
+}
+
+func TestTenFailuresAreLoggedAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var out bytes.Buffer
+		m := &Middleware{Logger: slog.New(slog.NewTextHandler(&out, nil))}
+		l := newDenialLog()
+		for range 12 {
+			l.failed(m, errors.New("no"))
+		}
+		require.Equal(t, 10, lines(&out))
+	})
+}
+
+func TestWhatIsLoggedIsCutBetweenRunes(t *testing.T) {
+	for _, c := range []struct {
+		s    string
+		most int
+		want string
+	}{
+		{"abc", 3, "abc"}, {"abcd", 3, "abc..."}, {"éé", 3, "é..."}, {"é", 1, "..."}, {"😀a", 3, "..."},
+		{strings.Repeat("\x80", 9), 3, "..."},
+	} {
+		require.Equal(t, c.want, shorten(c.s, c.most), "%q", c.s)
+	}
+}
+
+// TestARequestGetsBackWhatItHasNot: and keeps what it has.
+func TestARequestGetsBackWhatItHasNot(t *testing.T) {
+	mine, others := new(multipart.Form), &multipart.Form{Value: map[string][]string{}}
+	r := &http.Request{Pattern: "/a", MultipartForm: mine}
+	bringBack(r, &http.Request{MultipartForm: others})
+	require.Equal(t, "/a", r.Pattern)
+	require.Same(t, mine, r.MultipartForm)
+
+	r = &http.Request{Pattern: "/a"}
+	bringBack(r, &http.Request{Pattern: "/b", MultipartForm: others})
+	require.Equal(t, "/b", r.Pattern)
+	require.Same(t, others, r.MultipartForm)
+}
+
+func TestAContextSaysWhatItIsMadeOf(t *testing.T) {
+	var made request
+	r := made.with(httptest.NewRequest("GET", "/", nil), &weir.Decision{})
+	require.Equal(t, fmt.Sprint(context.Background())+".WithDecision", fmt.Sprint(r.Context()))
+}
+
+func TestADenialOfHeadHasNoBody(t *testing.T) {
+	for method, want := range map[string]bool{"GET": true, "HEAD": false} {
+		w := httptest.NewRecorder()
+		WriteDenied(w, httptest.NewRequest(method, "/", nil), weir.Decision{})
+		require.Equal(t, http.StatusTooManyRequests, w.Code)
+		require.Equal(t, want, w.Body.Len() > 0, method)
+	}
+}
+
+// TestAConnectionIsClosedOnAnUpload: where it has that one request.
+func TestAConnectionIsClosedOnAnUpload(t *testing.T) {
+	for _, c := range []struct {
+		major  int
+		length int64
+		want   bool
+	}{{1, -1, true}, {1, maxUnread + 1, true}, {1, maxUnread, false}, {1, 0, false}, {2, -1, false}, {2, maxUnread + 1, false}} {
+		r := httptest.NewRequest("POST", "/", nil)
+		r.ProtoMajor, r.ContentLength = c.major, c.length
+		w := httptest.NewRecorder()
+		WriteDenied(w, r, weir.Decision{})
+		require.Equal(t, c.want, w.Header().Get("Connection") == "close", "%+v", c)
+	}
+}
