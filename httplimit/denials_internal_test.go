@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -18,13 +19,31 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func lines(b *bytes.Buffer) int { return strings.Count(b.String(), "\n") }
+// A journal is what a logger wrote. A timer of the log writes as well as the test.
+type journal struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (j *journal) Write(b []byte) (int, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.text.Write(b)
+}
+
+func (j *journal) String() string {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.text.String()
+}
+
+func lines(j *journal) int { return strings.Count(j.String(), "\n") }
 
 // TestTenDenialsAreLoggedAtOnce: and of those left out, who comes first tells, the
 // next record or a timer.
 func TestTenDenialsAreLoggedAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var out bytes.Buffer
+		var out journal
 		m := &Middleware{Logger: slog.New(slog.NewTextHandler(&out, nil)), Client: func(*http.Request) string { return "a" }}
 		l := newDenialLog()
 		r := httptest.NewRequest("GET", "/", nil)
@@ -53,7 +72,7 @@ func TestTenDenialsAreLoggedAtOnce(t *testing.T) {
 
 func TestTenFailuresAreLoggedAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var out bytes.Buffer
+		var out journal
 		m := &Middleware{Logger: slog.New(slog.NewTextHandler(&out, nil))}
 		l := newDenialLog()
 		for range 12 {

@@ -31,9 +31,10 @@ func TestAnItemIsAsTheGrammarSays(t *testing.T) {
 	}
 	for _, s := range []string{
 		"", "-", ".5", "-.5", "5.", "1.2345", "1234567890123.1", strings.Repeat("9", 16), `"a`, `"\`, `"\a"`, `"\` + "\x00", ":a", ":a;:", "?", "?2", "@", "@1.5",
-		"%", "%a", "%a\"", `%"`, `%"a`, `%"%`, `%"%c`, `%"%c3`, `%"%c3"`, `%"%C3%BC"`, `%"%g0"`, `%"%0g"`, `%"%ff"`, `%"%c3%"`, "(1)", "=",
+		"%", "%a", "%a\"", `%"`, `%"a`, `%"%`, `%"%c`, `%"%c3`, `%"%c3"`, `%"%C3%BC"`, `%"%g0%90%80%80"`, `%"%0g"`, `%"%ff"`, `%"%c3a%bc"`, `%"%c3%"`, "(1)", "=",
 	} {
-		_, ok := read(s)
+		r := fieldReader(s)
+		_, ok := r.bareItem()
 		require.False(t, ok, s)
 	}
 }
@@ -44,6 +45,12 @@ func TestAStringIsOfPrintableASCII(t *testing.T) {
 	for i := range 256 {
 		c := string([]byte{byte(i)})
 		printable := i >= ' ' && i <= '~'
+		if r := fieldReader(`"` + c + `"`); !printable {
+			require.False(t, r.quoted(), "%q in a String", c)
+		}
+		if r := fieldReader(`"` + c + `"`); !printable {
+			require.False(t, r.displayString(), "%q in a Display String", c)
+		}
 		_, ok := read(`"` + c + `"`)
 		require.Equal(t, printable && c != `"` && c != `\`, ok, "%q in a String", c)
 		_, ok = read(`%"` + c + `"`)
