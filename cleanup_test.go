@@ -74,7 +74,7 @@ func TestSweepingNeverForgetsADebt(t *testing.T) {
 		swept, kept := newClients[int](t, k.policy, clock), newClients[int](t, k.policy, clock)
 		random := rand.New(rand.NewPCG(12, 13))
 		evicted := 0
-		for step := range 1500 {
+		for step := range programs(1500) {
 			clock.advance(time.Duration(random.IntN(40)) * time.Millisecond)
 			if random.IntN(100) == 0 {
 				clock.advance(time.Duration(random.IntN(90)) * time.Second)
@@ -93,7 +93,7 @@ func TestSweepingNeverForgetsADebt(t *testing.T) {
 // admission counts at the newest reading that the client's state or a sweep that forgot it has seen.
 func TestNeverOverWhenTheClockStepsBackAcrossSweeps(t *testing.T) {
 	forEachKind(t, func(t *testing.T, k policyKind) {
-		for seed := range uint64(8) {
+		for seed := range programs(8) {
 			random := rand.New(rand.NewPCG(seed, 14))
 			clock := newSteppingClock(time.Duration(random.Int64N(int64(time.Hour))) - 30*time.Minute)
 			clients := newClients[string](t, k.policy, clock)

@@ -305,7 +305,7 @@ func TestMemoryIsGivenBack(t *testing.T) {
 }
 
 func TestMemoryOfClientsThatWereResetIsGivenBack(t *testing.T) {
-	const keys = 100_000
+	const keys = 50_000
 	forEachKind(t, func(t *testing.T, k policyKind) {
 		clients := newClients[int](t, k.policy, weir.NewManualClock())
 		base := heapBytes()

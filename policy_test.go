@@ -90,7 +90,7 @@ func TestOracleRandomPolicies(t *testing.T) {
 // TestSweptDecidesLikeNeverSwept: a few clients, swept after every step, beside as many that are not;
 // after the sweep those remain from whom something is still owed.
 func TestSweptDecidesLikeNeverSwept(t *testing.T) {
-	for seed := range uint64(150) {
+	for seed := range programs(150) {
 		c := randomly(seed)
 		p := choosePolicy(c, 2)
 		clock := &setClock{}

@@ -176,7 +176,12 @@ func (k *Key) Refund(reading int64, n int) {
 }
 
 // linger notes that something is given back now.
-func (k *Key) linger() { k.lingers = plus(k.newest, k.tree.full(k.newest)) }
+func (k *Key) linger() {
+	until := plus(k.newest, k.tree.full(k.newest))
+	if k.lingers == nil || less(k.lingers, until) {
+		k.lingers = until
+	}
+}
 
 // Reset makes the key full, and lays out anew what is reserved.
 func (k *Key) Reset(reading int64) {
