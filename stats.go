@@ -19,6 +19,10 @@ type Stats struct {
 	// Overflowed counts decisions for new keys while as many were held as
 	// WithMaxClients allows.
 	Overflowed uint64
+	// Local counts decisions of a limiter with a store, as redislimit has, that were
+	// made without asking it, and Fallback those made because it did not answer. Both
+	// are in Allowed or Denied as well.
+	Local, Fallback uint64
 }
 
 // RejectionRate returns the percentage of decisions that were denials, 0 before

@@ -1,0 +1,28 @@
+// Package redislimit limits a fleet: it decides in Redis or Valkey what
+// weir.PerClient decides in memory, under the same Policy and with the same
+// Decision, so that a limit holds for all processes together.
+//
+//	clients := redislimit.New(redisClient, weir.TokenBucket(weir.PerSecond(10).WithBurst(20)))
+//	d, err := clients.Take(ctx, user, 1)
+//
+// A decision is one script and one round trip, whatever the policy. The instant
+// that counts is the server's, in whole microseconds: no clock of a client takes
+// part. Where a limit's interval or period is whole microseconds, exactly what
+// memory admits at the same instants is admitted, and the Decision is the same;
+// elsewhere never more, with a RetryAfter that is at most 1 µs later.
+//
+// What is admitted in a fleet of k processes, in any span of d:
+//
+//	MaxWithin(d)                         as it is
+//	MaxWithin(d) + k * n                 with WithLease(n, ...)
+//	MaxWithin(d) + k * Local's           while the store does not answer, with WithFallback(Local(share))
+//
+// if the server's clock does not step back further than a key's state is kept,
+// and what it has acknowledged is not lost: a replica that takes over may lack the
+// last moments, as Redis replicates asynchronously. An answer that is lost on its way
+// may have consumed what it granted.
+//
+// A state is a key of Redis, of its own for each sliding window but the first. It
+// expires when it is full again, never earlier. A denial writes nothing, unless
+// the key's policy has changed: then that it was denied is noted once.
+package redislimit

@@ -1,0 +1,79 @@
+package redislimit
+
+import (
+	"context"
+
+	"github.com/goweir/weir"
+	lru "github.com/hashicorp/golang-lru/v2"
+)
+
+// A knowledge is of policies: those of states are found by their ids, in the store if
+// it was another process that brought them there.
+type knowledge struct {
+	plans *lru.Cache[weir.Policy, *plan]
+	byID  *lru.Cache[string, *plan] // which the store was told, or has told
+}
+
+// mostKnown bounds what is remembered of policies.
+const mostKnown = 1024
+
+func newKnowledge() *knowledge {
+	return &knowledge{newCache[weir.Policy, *plan](mostKnown), newCache[string, *plan](mostKnown)}
+}
+
+func newCache[K comparable, V any](size int) *lru.Cache[K, V] {
+	c, err := lru.New[K, V](size)
+	if err != nil {
+		panic(err) // size is positive
+	}
+	return c
+}
+
+// plan returns the plan of a policy.
+func (k *knowledge) plan(p weir.Policy) (*plan, error) {
+	if pl, ok := k.plans.Get(p); ok {
+		return pl, nil
+	}
+	pl, err := newPlan(p)
+	if err == nil {
+		k.plans.Add(p, pl)
+	}
+	return pl, err
+}
+
+// tell makes sure that the store has the text of a policy before there is a state
+// under it.
+func (k *knowledge) tell(ctx context.Context, c *PerClient, pl *plan) error {
+	if k.byID.Contains(pl.id) {
+		return nil
+	}
+	if _, err := c.run(ctx, registryScript, []string{c.keys.policy(pl.id)}, []string{pl.policy.String()}); err != nil {
+		return err
+	}
+	k.byID.Add(pl.id, pl)
+	return nil
+}
+
+// find returns the plan of an id. If the store has lost it, that is one under which
+// everything is used.
+func (k *knowledge) find(ctx context.Context, c *PerClient, id string) (*plan, error) {
+	if pl, ok := k.byID.Get(id); ok {
+		return pl, nil
+	}
+	reply, err := c.run(ctx, registryScript, []string{c.keys.policy(id)}, nil)
+	if err != nil {
+		return nil, err
+	}
+	p, err := weir.ParsePolicy(reply.Text)
+	if err != nil {
+		return &plan{id: id, words: []string{"?"}}, nil
+	}
+	pl, err := newPlan(p)
+	if err != nil || pl.id != id {
+		return &plan{id: id, words: []string{"?"}}, nil
+	}
+	k.byID.Add(id, pl)
+	return pl, nil
+}
+
+func (pl *plan) unknown() bool { return pl.words[0] == "?" }

@@ -1,0 +1,10 @@
+package redislimit
+
+import "github.com/goweir/weir"
+
+// By returns the layer of c for weir.Layers and httplimit: charged once all local
+// layers have admitted the request, and given back what it took if another denies.
+// key says who the client of a request is; with false the layer does not apply.
+func By[R any](c *PerClient, key func(R) (string, bool)) weir.Layer[R] {
+	return weir.ByRemote(weir.Remote[string]{Take: c.Take, Peek: c.Peek, Refund: c.Refund, Policy: c.Policy}, key)
+}

@@ -1,0 +1,70 @@
+package redislimit
+
+import (
+	"context"
+	"errors"
+	"math"
+	"sync"
+
+	"github.com/goweir/weir"
+)
+
+// fallbacks decides when the store did not.
+type fallbacks struct {
+	mu      sync.Mutex
+	clients *weir.PerClient[string] // of Local; nil until it is needed
+}
+
+// decide decides about n in place of the store, which answered with an error. A
+// caller who has given up gets that.
+func (f *fallbacks) decide(c *PerClient, key string, n int, pl *plan, err error) (weir.Decision, error) {
+	return f.instead(c, pl, err, func(clients *weir.PerClient[string]) weir.Decision {
+		c.counted.fallback.Add(1)
+		if clients == nil {
+			return open(pl)
+		}
+		if pl != c.plan.Load() {
+			return clients.TakeAs(key, n, shareOf(pl.policy, float64(c.fallback)))
+		}
+		return clients.Take(key, n)
+	})
+}
+
+// look says what decide would.
+func (f *fallbacks) look(c *PerClient, key string, n int, pl *plan, err error) (weir.Decision, error) {
+	return f.instead(c, pl, err, func(clients *weir.PerClient[string]) weir.Decision {
+		if clients == nil {
+			return open(pl)
+		}
+		return clients.Peek(key, n)
+	})
+}
+
+func (f *fallbacks) instead(c *PerClient, pl *plan, err error, decide func(*weir.PerClient[string]) weir.Decision) (weir.Decision, error) {
+	switch {
+	case c.fallback == FailClosed, errors.Is(err, context.Canceled), errors.As(err, new(*abandoned)):
+		return weir.Decision{}, err
+	case c.fallback == FailOpen:
+		return decide(nil), nil
+	}
+	f.mu.Lock()
+	if f.clients == nil {
+		f.clients = weir.NewPerClient[string](shareOf(c.Policy(), float64(c.fallback)))
+	}
+	clients := f.clients
+	f.mu.Unlock()
+	return decide(clients), nil
+}
+
+func (f *fallbacks) setPolicy(c *PerClient, p weir.Policy) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.clients != nil {
+		_ = f.clients.SetPolicy(shareOf(p, float64(c.fallback))) // valid, as p is
+	}
+}
+
+// open is the decision that lets everything pass.
+func open(pl *plan) weir.Decision {
+	return weir.Decision{Allowed: true, Remaining: math.MaxInt, Policy: pl.leaves[0].name, Limit: pl.leaves[0].limit}
+}

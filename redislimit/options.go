@@ -1,0 +1,79 @@
+package redislimit
+
+import (
+	"fmt"
+	"time"
+)
+
+// An Option changes how a PerClient is made.
+type Option func(*options)
+
+type options struct {
+	prefix    string
+	timeout   time.Duration
+	fallback  Fallback
+	denyCache int
+	lease     int
+	leaseMax  time.Duration
+	shadow    bool
+}
+
+func newOptions(opts []Option) options {
+	o := options{prefix: "weir:", timeout: 50 * time.Millisecond}
+	for _, opt := range opts {
+		opt(&o)
+	}
+	return o
+}
+
+// WithPrefix sets what all keys in the store begin with; the default is "weir:".
+// PerClients of the same prefix share the states of their clients: give each limit
+// one of its own. A hash tag in it, as in "{login}:", keeps all clients in one slot
+// of a cluster. New panics if there is any other brace in it.
+func WithPrefix(s string) Option {
+	return func(o *options) { o.prefix = s }
+}
+
+// WithTimeout bounds how long one decision waits for the store; the default is 50 ms.
+// It panics if d is not positive.
+func WithTimeout(d time.Duration) Option {
+	if d <= 0 {
+		panic(fmt.Sprintf("redislimit: WithTimeout(%v): it must be positive", d))
+	}
+	return func(o *options) { o.timeout = d }
+}
+
+// WithFallback says what is decided when the store does not answer; the default is
+// FailClosed.
+func WithFallback(f Fallback) Option {
+	return func(o *options) { o.fallback = f }
+}
+
+// WithDenyCache has what was denied be denied here, without asking the store, until
+// its RetryAfter, for up to so many clients: the same client asking for the same n
+// under the same policy. A Refund or Reset by another process is then not seen
+// before. It panics if clients is negative; 0 is the default, and no cache.
+func WithDenyCache(clients int) Option {
+	if clients < 0 {
+		panic(fmt.Sprintf("redislimit: WithDenyCache(%d): it must not be negative", clients))
+	}
+	return func(o *options) { o.denyCache = clients }
+}
+
+// WithLease has a client that asks twice within max take up to n tokens at a time,
+// which are then spent here, without asking the store. Those that are left once max
+// has passed without a request are given back. In a fleet of k processes, up to
+// k * n more than MaxWithin are admitted in any span: tokens that were taken before
+// it began. Decisions that are made here say what was left in the store when it was
+// asked last. It panics if n is negative, or max not positive.
+func WithLease(n int, max time.Duration) Option {
+	if n < 0 || max <= 0 {
+		panic(fmt.Sprintf("redislimit: WithLease(%d, %v): n must not be negative, and max positive", n, max))
+	}
+	return func(o *options) { o.lease, o.leaseMax = n, max }
+}
+
+// WithShadow decides, counts and reports, and lets everything pass: as in memory.
+func WithShadow() Option {
+	return func(o *options) { o.shadow = true }
+}

@@ -1,0 +1,310 @@
+package redislimit
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/goweir/weir"
+	"github.com/redis/go-redis/v9"
+	"github.com/sony/gobreaker/v2"
+)
+
+// A PerClient is one policy and a state per key in a store that several processes
+// share. It is safe for concurrent use. Its methods return the error of a store
+// that did not decide, or did not answer within WithTimeout or ctx: an error is
+// never a denial, and names no client.
+type PerClient struct {
+	options
+	store   Store
+	keys    namespace
+	breaker *gobreaker.CircuitBreaker[Reply]
+	plan    atomic.Pointer[plan]
+	known   *knowledge
+	denials *denials // nil without WithDenyCache
+	leases  *leases  // nil without WithLease
+	local   fallbacks
+	counted stats
+	setting sync.Mutex // SetPolicy, one at a time
+
+	at string // in tests, the instant that counts; otherwise the server's
+}
+
+// New returns a PerClient that keeps its states where a client of go-redis says, a
+// *redis.Client, *redis.ClusterClient or *redis.Ring of Redis 6.2 or later, or Valkey. It
+// panics, as weir.NewPerClient does, on an invalid policy, and on one with a count or
+// burst above 2^40, or a window of more than 52 days that is not whole
+// microseconds. Set ContextTimeoutEnabled in the client's options: else each
+// decision needs a goroutine to keep to its time.
+func New(client redis.UniversalClient, p weir.Policy, opts ...Option) *PerClient {
+	return NewWith(newGoRedis(client), p, opts...)
+}
+
+// NewWith is New for another client library.
+func NewWith(store Store, p weir.Policy, opts ...Option) *PerClient {
+	first, err := newPlan(p)
+	if err != nil {
+		panic(err.Error())
+	}
+	c := &PerClient{options: newOptions(opts), store: store, breaker: newBreaker(), known: newKnowledge()}
+	if c.keys, err = newNamespace(c.prefix); err != nil {
+		panic(err.Error())
+	}
+	c.plan.Store(first)
+	if c.denyCache > 0 {
+		c.denials = newDenials(c.denyCache)
+	}
+	if c.lease > 0 {
+		c.leases = newLeases(c)
+	}
+	return c
+}
+
+// Allow reports whether one of key's may go on now, and consumes it.
+func (c *PerClient) Allow(ctx context.Context, key string) (bool, error) {
+	return c.AllowN(ctx, key, 1)
+}
+
+// AllowN is Allow for n at once, all or nothing.
+func (c *PerClient) AllowN(ctx context.Context, key string, n int) (bool, error) {
+	d, err := c.Take(ctx, key, n)
+	return d.Allowed, err
+}
+
+// Take consumes n of key's, or nothing, and says more about it.
+func (c *PerClient) Take(ctx context.Context, key string, n int) (weir.Decision, error) {
+	return c.take(ctx, key, n, c.plan.Load())
+}
+
+// TakeAs is Take under a policy of the key's own: a plan, or an exception. A key
+// brings with it what it has used under another. Once a request under another policy
+// than the last was denied, it is admitted when it was said to. The error is also
+// that of a policy that New would panic on.
+func (c *PerClient) TakeAs(ctx context.Context, key string, n int, p weir.Policy) (weir.Decision, error) {
+	plan, err := c.known.plan(p)
+	if err != nil {
+		return weir.Decision{}, err
+	}
+	return c.take(ctx, key, n, plan)
+}
+
+func (c *PerClient) take(ctx context.Context, key string, n int, pl *plan) (weir.Decision, error) {
+	if n <= 0 {
+		return c.peek(ctx, key, n, pl)
+	}
+	if c.denials != nil {
+		if d, ok := c.denials.find(key, n, pl); ok {
+			c.counted.local.Add(1)
+			return c.verdict(n, d), nil
+		}
+	}
+	if c.leases != nil && n <= c.lease && pl == c.plan.Load() {
+		return c.leases.take(ctx, key, n, pl)
+	}
+	d, _, err := c.ask(ctx, key, n, 0, pl)
+	return d, err
+}
+
+// ask has the store take n, or up to want if there are more, and returns how many it took.
+func (c *PerClient) ask(ctx context.Context, key string, n, want int, pl *plan) (weir.Decision, int, error) {
+	d, taken, err := c.decide(ctx, "take", key, n, want, pl)
+	if err != nil {
+		d, err = c.local.decide(c, key, n, pl, err)
+		if err != nil {
+			return d, 0, err
+		}
+		return c.verdict(n, d), n, nil
+	}
+	if c.denials != nil && !d.Allowed {
+		c.denials.add(key, n, pl, d)
+	}
+	return c.verdict(n, d), taken, nil
+}
+
+// verdict counts a decision, and lets it pass in shadow.
+func (c *PerClient) verdict(n int, d weir.Decision) weir.Decision {
+	switch {
+	case n <= 0:
+	case d.Allowed:
+		c.counted.allowed.Add(1)
+	default:
+		c.counted.denied.Add(1)
+		if c.shadow {
+			c.counted.shadowed.Add(1)
+		}
+	}
+	if c.shadow && !d.Allowed {
+		d.Allowed, d.Shadowed = true, true
+	}
+	return d
+}
+
+// Peek says what Take would. It consumes and counts nothing.
+func (c *PerClient) Peek(ctx context.Context, key string, n int) (weir.Decision, error) {
+	return c.peek(ctx, key, n, c.plan.Load())
+}
+
+func (c *PerClient) peek(ctx context.Context, key string, n int, pl *plan) (weir.Decision, error) {
+	d, _, err := c.decide(ctx, "peek", key, n, 0, pl)
+	if err != nil {
+		if d, err = c.local.look(c, key, n, pl, err); err != nil {
+			return d, err
+		}
+	} else if c.leases != nil {
+		d = c.leases.with(key, n, d)
+	}
+	return c.verdict(0, d), nil
+}
+
+// Refund gives back up to n of what key consumed last, never above full. A negative
+// n is ignored.
+func (c *PerClient) Refund(ctx context.Context, key string, n int) error {
+	if n <= 0 {
+		return nil
+	}
+	if c.denials != nil {
+		c.denials.forget(key)
+	}
+	_, _, err := c.decide(ctx, "refund", key, n, 0, c.plan.Load())
+	return err
+}
+
+// Reset forgets key, and what it has leased here.
+func (c *PerClient) Reset(ctx context.Context, key string) error {
+	if c.denials != nil {
+		c.denials.forget(key)
+	}
+	if c.leases != nil {
+		c.leases.forget(key)
+	}
+	_, err := c.run(ctx, resetScript, []string{c.keys.state(key)}, nil)
+	return err
+}
+
+// Wait blocks until Take admits one of key's.
+func (c *PerClient) Wait(ctx context.Context, key string) error { return c.WaitN(ctx, key, 1) }
+
+// WaitN blocks until Take admits n. It asks again when that says: the store keeps no
+// reservations, so others who ask meanwhile may be first. Its error is
+// weir.ErrNever for n above the capacity, and one that is
+// context.DeadlineExceeded, at once, if n is admitted only after ctx's deadline.
+func (c *PerClient) WaitN(ctx context.Context, key string, n int) error {
+	for {
+		d, err := c.Take(ctx, key, n)
+		switch {
+		case err != nil || d.Allowed:
+			return err
+		case d.RetryAfter == weir.Never:
+			return fmt.Errorf("redislimit: %d at once: %w", n, weir.ErrNever)
+		}
+		if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) < d.RetryAfter {
+			return fmt.Errorf("redislimit: a wait of %v: %w", d.RetryAfter, context.DeadlineExceeded)
+		}
+		timer := time.NewTimer(d.RetryAfter)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return ctx.Err()
+		}
+	}
+}
+
+// Policy returns the policy in force.
+func (c *PerClient) Policy() weir.Policy { return c.plan.Load().policy }
+
+// SetPolicy puts another policy in force, here: other processes go on under theirs,
+// and a key is brought from one to the other, with what it has used, as it is asked
+// about. The error is that of a policy on which New would panic; then nothing
+// changes.
+func (c *PerClient) SetPolicy(p weir.Policy) error {
+	c.setting.Lock()
+	defer c.setting.Unlock()
+	if p.Equal(c.Policy()) {
+		return nil
+	}
+	next, err := newPlan(p)
+	if err != nil {
+		return err
+	}
+	c.plan.Store(next)
+	c.local.setPolicy(c, p)
+	return nil
+}
+
+// Close gives back what is leased. Decisions work after it, without leases.
+func (c *PerClient) Close() error {
+	if c.leases == nil {
+		return nil
+	}
+	return c.leases.close()
+}
+
+// decide runs the script, and tells it the policy that a state is under if it asks.
+func (c *PerClient) decide(ctx context.Context, verb, key string, n, want int, pl *plan) (weir.Decision, int, error) {
+	state := c.keys.state(key)
+	if err := c.known.tell(ctx, c, pl); err != nil {
+		return weir.Decision{}, 0, err
+	}
+	var before *plan
+	for range 8 { // others may bring it from one to another meanwhile
+		logs, more := pl.logs, []string(nil)
+		if before != nil {
+			logs, more = max(logs, before.logs), append([]string{before.id}, before.words...)
+		}
+		keys := c.keys.keys(state, logs)
+		if before != nil {
+			keys = append(keys, c.keys.beside(state, "?"))
+		}
+		args := append([]string{verb, strconv.Itoa(min(n, mostAsked)), strconv.Itoa(want), c.at, pl.id}, pl.words...)
+		reply, err := c.run(ctx, decideScript, keys, append(args, more...))
+		switch {
+		case err != nil:
+			return weir.Decision{}, 0, err
+		case len(reply.Numbers) == 6:
+			d, taken := pl.decision(reply.Numbers)
+			return d, taken, nil
+		case len(reply.Numbers) == 1 && reply.Numbers[0] == 1:
+			return weir.Decision{}, 0, nil
+		case len(reply.Numbers) != 1:
+			return weir.Decision{}, 0, fmt.Errorf("redislimit: the script answered %v", reply)
+		}
+		if before, err = c.known.find(ctx, c, reply.Text); err != nil {
+			return weir.Decision{}, 0, err
+		}
+		if verb == "refund" { // under its own, whatever that is
+			if before.unknown() {
+				return weir.Decision{}, 0, nil
+			}
+			pl, before = before, nil
+		}
+	}
+	return weir.Decision{}, 0, fmt.Errorf("redislimit: %s*: a client is under another policy each time", c.prefix)
+}
+
+// mostAsked stands for any n above all capacities but that of no limit.
+const mostAsked = 1 << 53
+
+// decision is what the script's numbers say.
+func (pl *plan) decision(r []int64) (d weir.Decision, taken int) {
+	leaf := pl.leaves[r[3]-1]
+	d = weir.Decision{
+		Allowed:    r[0] == 1,
+		Remaining:  int(r[1]),
+		RetryAfter: time.Duration(r[2]) * time.Microsecond,
+		Policy:     leaf.name,
+		Limit:      leaf.limit,
+		ResetAfter: time.Duration(r[4]) * time.Microsecond,
+	}
+	if r[1] < 0 {
+		d.Remaining = math.MaxInt
+	}
+	if r[2] < 0 {
+		d.RetryAfter = weir.Never
+	}
+	return d, int(r[5])
+}

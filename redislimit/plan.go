@@ -1,0 +1,132 @@
+package redislimit
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/goweir/weir"
+)
+
+// mostCount bounds the counts and bursts of limits, so that the script's numbers
+// are exact.
+const mostCount = 1 << 40
+
+// mostOddPeriod bounds a window's period that is not whole microseconds.
+const mostOddPeriod = 1 << 52 * time.Nanosecond
+
+// A plan is a policy as the script reads it.
+type plan struct {
+	policy weir.Policy
+	id     string   // of all policies that are alike: but for names and queues
+	words  []string // in prefix notation
+	leaves []leaf
+	logs   int
+}
+
+// A leaf is what a Decision says of one.
+type leaf struct {
+	name  string
+	limit int
+}
+
+// newPlan returns an error for a policy that is invalid, or too large for the script.
+func newPlan(p weir.Policy) (*plan, error) {
+	if err := p.Validate(); err != nil {
+		return nil, fmt.Errorf("redislimit: %s", strings.TrimPrefix(err.Error(), "weir: "))
+	}
+	plan := &plan{policy: p}
+	if err := plan.add(p); err != nil {
+		return nil, err
+	}
+	sum := sha256.Sum256([]byte(strings.Join(plan.words, " ")))
+	plan.id = string(sum[:5])
+	return plan, nil
+}
+
+func (pl *plan) add(p weir.Policy) error {
+	l, single := p.Limit()
+	if !single {
+		kind := "A"
+		if p.Algorithm() == weir.AlgorithmFirstOf {
+			kind = "O"
+		}
+		pl.say(kind, len(p.Parts()))
+		for _, part := range p.Parts() {
+			if err := pl.add(part); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	capacity := l.Burst()
+	if p.Algorithm() == weir.AlgorithmLeakyBucket {
+		capacity = min(capacity, 1)
+	}
+	switch {
+	case l == weir.Unlimited():
+		pl.say("K", -1)
+		capacity = math.MaxInt
+	case l.Count() == 0 || capacity == 0:
+		pl.say("K", 0)
+		capacity = 0
+	case max(int64(l.Count()), int64(l.Burst())) > mostCount:
+		return fmt.Errorf("redislimit: %v: a count or burst of more than %d, which is what a script counts exactly", p, int64(mostCount))
+	default:
+		if err := pl.addLimited(p, l, capacity); err != nil {
+			return err
+		}
+	}
+	pl.leaves = append(pl.leaves, leaf{p.Name(), capacity})
+	return nil
+}
+
+func (pl *plan) addLimited(p weir.Policy, l weir.Limit, capacity int) error {
+	period, unit := int64(l.Period()/time.Microsecond), 1
+	if l.Period()%time.Microsecond != 0 {
+		period, unit = int64(l.Period()), int(time.Microsecond)
+	}
+	windows := "F"
+	switch p.Algorithm() {
+	case weir.AlgorithmTokenBucket, weir.AlgorithmLeakyBucket:
+		micros, ticks := interval(l)
+		pl.say("T", int(micros), int(ticks), capacity)
+		return nil
+	case weir.AlgorithmSlidingWindow:
+		pl.logs++
+		pl.say("W", capacity)
+		pl.words = append(pl.words, strconv.FormatInt(int64((l.Period()+time.Microsecond-1)/time.Microsecond), 10))
+		return nil
+	case weir.AlgorithmSlidingCounter:
+		windows = "C"
+	}
+	if unit != 1 && l.Period() >= mostOddPeriod {
+		return fmt.Errorf("redislimit: %v: a window of %v, which is too long to count in nanoseconds: make it whole microseconds", p, l.Period())
+	}
+	pl.say(windows, capacity)
+	pl.words = append(pl.words, strconv.FormatInt(period, 10), strconv.Itoa(unit))
+	return nil
+}
+
+func (pl *plan) say(kind string, numbers ...int) {
+	pl.words = append(pl.words, kind)
+	for _, n := range numbers {
+		pl.words = append(pl.words, strconv.Itoa(n))
+	}
+}
+
+// ticksPerMicro is how finely a debt is kept, as in memory: in eighths of a
+// nanosecond.
+const ticksPerMicro = 8000
+
+// interval returns the time that one token takes, rounded up, in microseconds and
+// ticks.
+func interval(l weir.Limit) (micros, ticks uint64) {
+	const ticksPerNano = ticksPerMicro / 1000
+	count := uint64(l.Count())
+	all := (uint64(l.Period())*ticksPerNano + count - 1) / count
+	return all / ticksPerMicro, all % ticksPerMicro
+}

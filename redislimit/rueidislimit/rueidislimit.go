@@ -1,0 +1,55 @@
+// Package rueidislimit gives redislimit the client library rueidis, which puts the
+// requests of all goroutines into pipelines by itself: where many ask at once it
+// needs a fraction of the system calls.
+package rueidislimit
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/goweir/weir"
+	"github.com/goweir/weir/redislimit"
+	"github.com/redis/rueidis"
+)
+
+// New is redislimit.New for a client of rueidis: of one server, a cluster, or
+// sentinels.
+func New(client rueidis.Client, p weir.Policy, opts ...redislimit.Option) *redislimit.PerClient {
+	return redislimit.NewWith(store{client}, p, opts...)
+}
+
+// store is the redislimit.Store of rueidis.
+type store struct{ client rueidis.Client }
+
+func (s store) Run(ctx context.Context, script *redislimit.Script, keys, args []string) (redislimit.Reply, error) {
+	n := int64(len(keys))
+	result := s.client.Do(ctx, s.client.B().Evalsha().Sha1(script.SHA1).Numkeys(n).Key(keys...).Arg(args...).Build())
+	if err, ok := rueidis.IsRedisErr(result.Error()); ok && err.IsNoScript() {
+		result = s.client.Do(ctx, s.client.B().Eval().Script(script.Source).Numkeys(n).Key(keys...).Arg(args...).Build())
+	}
+	answer, err := result.ToArray()
+	if err != nil {
+		if _, ok := rueidis.IsRedisErr(err); ok {
+			err = refusal{err}
+		}
+		return redislimit.Reply{}, err
+	}
+	reply := redislimit.Reply{Numbers: make([]int64, 0, len(answer))}
+	for _, m := range answer {
+		if m.IsInt64() {
+			number, _ := m.AsInt64() // it is one
+			reply.Numbers = append(reply.Numbers, number)
+		} else if reply.Text, err = m.ToString(); err != nil {
+			return redislimit.Reply{}, fmt.Errorf("rueidislimit: in the script's answer: %w", err)
+		}
+	}
+	return reply, nil
+}
+
+// A refusal is an error that the server has answered with, marked as redislimit
+// knows those of go-redis.
+type refusal struct{ error }
+
+func (r refusal) Unwrap() error { return r.error }
+
+func (refusal) RedisError() {}

@@ -1,0 +1,753 @@
+-- Decides about one client. The algorithms are those of weir's Go code, function by function, and described there.
+--
+-- KEYS  1 the client's state, then its logs but the first one, in the policy's order. If ARGV has two policies: as many
+--       logs as either of them has, and then the note of a denial.
+-- ARGV  1 verb: take, peek, refund   2 n   3 how many to take instead if n is admitted and there are so many
+--       4 the instant, "" for this server's   5 the policy's id   6 the policy, in prefix notation:
+--           T us ticks burst    a token bucket of that interval
+--           F count period unit a fixed window, of a period in us (unit 1) or ns (unit 1000)
+--           C count period unit a sliding counter
+--           W count period      a sliding window's log, of a period in us
+--           K capacity          a limit that time does not change; -1 for none
+--           A parts, O parts    all and first-of; the parts follow
+--       and behind it id and policy that the state was under before; policy ? if nobody knows
+--
+-- A state is id (5 bytes), newest (7), and each leaf as it was at the instant newest:
+--           T debt (8)   F start (7) used (6)   C start (7) previous (6) current (6)   W sum (6) length (4)
+-- then the first log. A log is entries of instant (7), and the sum of what was taken before it (6).
+--
+-- Instants and spans are whole microseconds, and a debt has ticks, of 1/8 ns, beside them. So every number is an integer
+-- below 2^53, which a Lua number holds exactly: no count or burst is above 2^40, and no span above 30 years, or 2^50 us.
+--
+-- Returns {1 or 0, remaining, retry, leaf, reset, taken}: remaining is -1 for no bound, and retry for never. Or {2, id} if
+-- the state is under the policy of that id, which has to be given.
+
+local floor, ceil, min, max, huge = math.floor, math.ceil, math.min, math.max, math.huge
+local pack, unpack, call = struct.pack, struct.unpack, redis.call
+
+local TICKS = 8000 -- in a microsecond
+local HEAD = 12 -- bytes before the leaves
+local ENTRY = 13 -- bytes of a log's entry
+local SUMS = 2 ^ 48 -- a log's sums are modulo this
+
+-- floor(a * b / c) and the rest, for numbers below 2^52. Of a quotient above 2^53 only the rest is right.
+local function muldiv(a, b, c)
+  local product = a * b
+  if product < 2 ^ 53 then
+    local q = floor(product / c)
+    return q, product - q * c
+  end
+  local whole, part = floor(a / c) * b, a % c
+  local q, r, bit = 0, 0, 2 ^ 52
+  while bit >= 1 do
+    q, r = 2 * q, 2 * r
+    if r >= c then
+      q, r = q + 1, r - c
+    end
+    if b >= bit then
+      b, r = b - bit, r + part
+      if r >= c then
+        q, r = q + 1, r - c
+      end
+    end
+    bit = bit / 2
+  end
+  return whole + q, r
+end
+
+-- The leaves: how many bytes each has in a state, and what it is at an instant.
+
+local BYTES = { T = 8, F = 13, C = 19, W = 10, K = 0 }
+
+local function read(l, value, at)
+  local kind = l.kind
+  if kind == 'T' then
+    local high, low = unpack('>I4I4', value, at)
+    l.us, l.ticks = high * 2 ^ 19 + floor(low / 8192), low % 8192
+  elseif kind == 'F' then
+    l.start, l.used = unpack('>i7I6', value, at)
+  elseif kind == 'C' then
+    l.start, l.previous, l.current = unpack('>i7I6I6', value, at)
+  elseif kind == 'W' then
+    l.sum, l.length = unpack('>I6I4', value, at)
+  end
+end
+
+local function written(l)
+  local kind = l.kind
+  if kind == 'T' then
+    return pack('>I4I4', floor(l.us / 2 ^ 19), l.us % 2 ^ 19 * 8192 + l.ticks)
+  elseif kind == 'F' then
+    return pack('>i7I6', l.start, l.used)
+  elseif kind == 'C' then
+    return pack('>i7I6I6', l.start, l.previous, l.current)
+  elseif kind == 'W' then
+    return pack('>I6I4', l.sum, l.length)
+  end
+  return ''
+end
+
+-- A log's entry, from 0: its instant, and the sum before it.
+local function entry(l, i)
+  local e = l.list and l.list[i + 1] or i == l.length - 1 and l.added
+  if e then
+    return e[1], e[2]
+  end
+  local at = l.base + ENTRY * i
+  local stored = call('GETRANGE', l.key, at, at + ENTRY - 1)
+  if #stored < ENTRY then -- this server was short of memory, and has dropped it
+    return -2 ^ 52, l.sum
+  end
+  return unpack('>i7I6', stored)
+end
+
+-- What was taken of a log from an entry on.
+local function since(l, i)
+  if i == l.length then
+    return 0
+  end
+  local _, before = entry(l, i)
+  return (l.sum - before) % SUMS
+end
+
+-- The first number, from one to another, that something holds for, as it does for all behind it; or the other.
+local function search(from, to, holds)
+  while from < to do
+    local i = floor((from + to) / 2)
+    if holds(i) then
+      to = i
+    else
+      from = i + 1
+    end
+  end
+  return from
+end
+
+-- How far in its window an instant lies, in the leaf's units.
+local function elapsed(l, at)
+  if l.unit == 1 then
+    return at % l.period
+  end
+  local _, rest = muldiv(at % l.period, l.unit, l.period)
+  return rest
+end
+
+local function micros(l, units)
+  return ceil(units / l.unit)
+end
+
+-- Brings a leaf from the instant newest, nil for one that was never used, to another that is not before it.
+local function see(l, at, newest)
+  local kind = l.kind
+  if kind == 'T' then
+    l.us = newest and l.us - (at - newest) or 0
+    if l.us < 0 or not newest then
+      l.us, l.ticks = 0, 0
+    end
+  elseif kind == 'F' then
+    local rest = elapsed(l, at)
+    local start = at - floor(rest / l.unit) -- the window's first microsecond
+    if not newest or l.start ~= start then
+      l.start, l.used = start, 0
+    end
+    l.left = micros(l, l.period - rest)
+  elseif kind == 'C' then
+    local rest = elapsed(l, at)
+    local start = at - floor(rest / l.unit)
+    if not newest then
+      l.start, l.previous, l.current = start, 0, 0
+    elseif l.start ~= start then
+      l.previous = l.start == at - floor((rest + l.period) / l.unit) and l.current or 0
+      l.start, l.current = start, 0
+    end
+    l.left = l.period - rest
+  elseif kind == 'W' then
+    if not newest then
+      l.sum, l.length = 0, 0
+    end
+    l.first = 0 -- of those in view
+    if l.length > 0 and entry(l, 0) <= at - l.period then
+      l.first = search(1, l.length, function(i)
+        return (entry(l, i)) > at - l.period
+      end)
+    end
+    l.used = since(l, l.first)
+  end
+end
+
+-- n intervals, as microseconds and ticks. n is at most the burst.
+local function intervals(l, n)
+  local ticks = n * l.intervalTicks
+  return n * l.interval + floor(ticks / TICKS), ticks % TICKS
+end
+
+local function minus(us, ticks, us2, ticks2)
+  us, ticks = us - us2, ticks - ticks2
+  if ticks < 0 then
+    return us - 1, ticks + TICKS
+  end
+  return us, ticks
+end
+
+local function plus(us, ticks, us2, ticks2)
+  us, ticks = us + us2, ticks + ticks2
+  if ticks >= TICKS then
+    return us + 1, ticks - TICKS
+  end
+  return us, ticks
+end
+
+-- How many whole intervals there are in a span, and whether anything is over.
+local function fit(l, us, ticks)
+  if us < 0 then
+    return 0, true
+  end
+  local n = floor((us + ticks / TICKS) / (l.interval + l.intervalTicks / TICKS)) -- or one more or less
+  local u, t = minus(us, ticks, intervals(l, n))
+  if u < 0 then
+    n = n - 1
+    u, t = minus(us, ticks, intervals(l, n))
+  end
+  local more, moreTicks = minus(u, t, l.interval, l.intervalTicks)
+  if more >= 0 then
+    return n + 1, more > 0 or moreTicks > 0
+  end
+  return n, u > 0 or t > 0
+end
+
+-- Until a count whose weight is left / period, and falling, weighs at most some number.
+local function untilAtMost(l, weighted, most, left)
+  if most >= weighted then
+    return 0
+  end
+  return left - min((muldiv(most, l.period, weighted)), left)
+end
+
+local function leafWait(l, at, n)
+  local kind = l.kind
+  if n < 0 or n > l.capacity then
+    return huge
+  elseif n == 0 or kind == 'K' then
+    return 0
+  elseif kind == 'T' then
+    local us, ticks = minus(l.us, l.ticks, intervals(l, l.capacity - n))
+    return us < 0 and 0 or us + (ticks > 0 and 1 or 0)
+  elseif kind == 'F' then
+    return n <= l.capacity - l.used and 0 or l.left
+  elseif kind == 'C' then
+    local free = l.capacity - n
+    if l.current <= free then
+      return micros(l, untilAtMost(l, l.previous, free - l.current, l.left))
+    end
+    return micros(l, l.left + untilAtMost(l, l.current, free, l.period))
+  end
+  if n <= l.capacity - l.used then
+    return 0
+  end
+  local last = search(l.first, l.length - 1, function(i)
+    return since(l, i + 1) <= l.capacity - n
+  end)
+  return entry(l, last) + l.period - at
+end
+
+-- How much of the capacity is not there, rounded up.
+local function used(l)
+  local kind = l.kind
+  if kind == 'T' then
+    local n, over = fit(l, l.us, l.ticks)
+    return n + (over and 1 or 0)
+  elseif kind == 'C' then
+    local weighted, rest = muldiv(l.previous, l.left, l.period)
+    return weighted + (rest > 0 and 1 or 0) + l.current
+  end
+  return l.used or 0
+end
+
+-- What would be admitted if n were taken before.
+local function leafRoom(l, n)
+  if l.kind == 'K' then
+    return l.capacity
+  end
+  return max(0, l.capacity - used(l) - n)
+end
+
+-- How long until the leaf would be full if n were taken before.
+local function leafReset(l, at, n)
+  local kind = l.kind
+  if kind == 'T' then
+    local us, ticks = plus(l.us, l.ticks, intervals(l, n))
+    return us + (ticks > 0 and 1 or 0)
+  elseif kind == 'F' then
+    return (l.used > 0 or n > 0) and l.left or 0
+  elseif kind == 'C' then
+    if l.current > 0 or n > 0 then
+      return micros(l, l.left + l.period)
+    end
+    return l.previous > 0 and micros(l, l.left) or 0
+  elseif kind == 'W' then
+    if n > 0 then
+      return l.period
+    end
+    return l.used > 0 and entry(l, l.length - 1) + l.period - at or 0
+  end
+  return 0
+end
+
+local function leafTake(l, at, n)
+  local kind = l.kind
+  if kind == 'T' then
+    l.us, l.ticks = plus(l.us, l.ticks, intervals(l, n))
+  elseif kind == 'F' then
+    l.used = l.used + n
+  elseif kind == 'C' then
+    l.current = l.current + n
+  elseif kind == 'W' then
+    if l.first > 0 and 2 * l.first >= l.length then -- what is out of view is half of it
+      for i = 1, l.list and l.length or 0 do
+        l.list[i] = l.list[i + l.first]
+      end
+      l.cut, l.base, l.length, l.first = true, l.base + ENTRY * l.first, l.length - l.first, 0
+    end
+    if l.length == 0 or entry(l, l.length - 1) ~= at then
+      l.added = { at, l.sum }
+      if l.list then
+        l.list[l.length + 1] = l.added
+      end
+      l.length = l.length + 1
+    end
+    l.sum, l.used = (l.sum + n) % SUMS, l.used + n
+  end
+end
+
+-- Gives back up to n of what was taken last, and returns how many.
+local function leafRefund(l, n)
+  local kind = l.kind
+  if kind == 'T' then
+    local us, ticks = l.us, l.ticks
+    if n < l.capacity then
+      local u, t = intervals(l, n)
+      if u < us or u == us and t < ticks then
+        us, ticks = u, t
+      end
+    end
+    l.us, l.ticks = minus(l.us, l.ticks, us, ticks)
+    local given, over = fit(l, us, ticks)
+    return given + (over and 1 or 0)
+  elseif kind == 'F' then
+    n = min(n, l.used)
+    l.used = l.used - n
+  elseif kind == 'C' then
+    local late = min(n, l.current)
+    local early = min(n - late, l.previous)
+    l.current, l.previous = l.current - late, l.previous - early
+    n = late + early
+  elseif kind == 'W' then
+    n = min(n, l.used)
+    local left = n
+    while left > 0 do
+      local of = since(l, l.length - 1)
+      if of <= left then
+        l.length = l.length - 1
+      end
+      of = min(of, left)
+      left, l.sum, l.used = left - of, (l.sum - of) % SUMS, l.used - of
+    end
+  else
+    n = 0
+  end
+  return n
+end
+
+-- The policies: trees of leaves.
+
+-- Reads the policy that begins at an argument, and returns also where the next one does.
+local function parse(at, leaves)
+  local p, number = { kind = ARGV[at] }, function(i)
+    return tonumber(ARGV[at + i])
+  end
+  if p.kind == 'A' or p.kind == 'O' then
+    local narrow, parts = p.kind == 'A' and min or max, number(1)
+    at = at + 2
+    for i = 1, parts do
+      p[i], at = parse(at, leaves)
+      p.capacity = i == 1 and p[i].capacity or narrow(p.capacity, p[i].capacity)
+    end
+    return p, at
+  end
+  leaves[#leaves + 1], p.number = p, #leaves + 1
+  if p.kind == 'T' then
+    p.interval, p.intervalTicks, p.capacity = number(1), number(2), number(3)
+    return p, at + 4
+  elseif p.kind == 'K' then
+    p.capacity = number(1) < 0 and huge or number(1)
+    return p, at + 2
+  end
+  p.capacity, p.period, p.unit = number(1), number(2), p.kind == 'W' and 1 or number(3)
+  return p, at + (p.kind == 'W' and 3 or 4)
+end
+
+-- How long until n would be admitted, and the leaf that sets it.
+local function blocker(p, at, n)
+  if p.number then
+    return leafWait(p, at, n), p
+  end
+  local wait, leaf
+  for i, part in ipairs(p) do
+    local w, l = blocker(part, at, n)
+    if i == 1 or p.kind == 'A' and w > wait or p.kind == 'O' and w < wait then
+      wait, leaf = w, l
+    end
+  end
+  return wait, leaf
+end
+
+-- The most that would be admitted after n, for which there is no wait, was taken; the leaf that sets it; and what that pays.
+local function room(p, at, n)
+  if p.number then
+    return leafRoom(p, n), p, n
+  end
+  local most, leaf, paid, open = nil, nil, nil, true
+  for i, part in ipairs(p) do
+    local pays = n
+    if p.kind == 'O' then
+      if open and blocker(part, at, n) == 0 then
+        open = false
+      else
+        pays = 0
+      end
+    end
+    local r, l, of = room(part, at, pays)
+    if i == 1 or p.kind == 'A' and r < most or p.kind == 'O' and r > most then
+      most, leaf, paid = r, l, of
+    end
+  end
+  return most, leaf, paid
+end
+
+local function take(p, at, n)
+  if p.number then
+    leafTake(p, at, n)
+    return
+  end
+  for _, part in ipairs(p) do
+    if p.kind == 'A' then
+      take(part, at, n)
+    elseif blocker(part, at, n) == 0 then
+      take(part, at, n)
+      return
+    end
+  end
+end
+
+local function refund(p, n)
+  if p.number then
+    return leafRefund(p, n)
+  end
+  local given = 0
+  for i = #p, 1, -1 do
+    if p.kind == 'A' then
+      given = max(given, refund(p[i], n))
+    else
+      given = given + refund(p[i], n - given)
+    end
+  end
+  return given
+end
+
+-- Carrying a state to another policy.
+
+local function use(p)
+  if p.number then
+    return used(p)
+  end
+  local of = 0
+  for _, part in ipairs(p) do
+    of = p.kind == 'A' and max(of, use(part)) or of + use(part)
+  end
+  return of
+end
+
+local function spend(p, at, n)
+  if p.number then
+    n = min(n, p.capacity)
+    if n > 0 then
+      leafTake(p, at, n)
+    end
+    return n
+  end
+  local spent = 0
+  for i, part in ipairs(p) do
+    if p.kind == 'O' then
+      spent = spent + spend(part, at, n - spent)
+    else
+      local of = spend(part, at, n)
+      spent = i == 1 and of or min(spent, of)
+    end
+  end
+  return spent
+end
+
+-- As many intervals of another length, rounded up to a tick; from 6 days an interval on, to a microsecond.
+local function carryDebt(from, to)
+  local n = fit(from, from.us, from.ticks)
+  if n >= to.capacity then
+    to.us, to.ticks = intervals(to, to.capacity)
+    return
+  end
+  local us, ticks = minus(from.us, from.ticks, intervals(from, n))
+  local exact = max(from.interval, to.interval) < 2 ^ 52 / TICKS - 1
+  local function span(u, t)
+    return exact and u * TICKS + t or u + (t > 0 and 1 or 0)
+  end
+  local part, rest = muldiv(span(us, ticks), span(to.interval, to.intervalTicks), exact and span(from.interval, from.intervalTicks) or from.interval)
+  if rest > 0 then
+    part = part + 1
+  end
+  us, ticks = intervals(to, n)
+  if exact then
+    us, ticks = plus(us, ticks, floor(part / TICKS), part % TICKS)
+  else
+    us = us + part
+  end
+  to.us, to.ticks = us, ticks
+end
+
+-- Each entry with the part of its life that it has left, the newest ones if not all fit.
+local function carryLog(from, to, at)
+  local over = from.used - to.capacity
+  for i = from.first, from.length - 1 do
+    local n = since(from, i) - since(from, i + 1)
+    local skipped = min(n, max(0, over))
+    over, n = over - skipped, n - skipped
+    if n > 0 then
+      leafTake(to, at - muldiv(at - entry(from, i), to.period, from.period), n)
+    end
+  end
+end
+
+local function same(a, b)
+  return a.kind == b.kind and a.capacity == b.capacity and a.period == b.period and a.unit == b.unit
+end
+
+-- Brings what a policy has at an instant to another, which is full.
+local function carry(from, to, at)
+  if not from.number or not to.number then
+    if from.kind ~= to.kind or #from ~= #to then
+      spend(to, at, use(from))
+      return
+    end
+    for i, part in ipairs(from) do
+      carry(part, to[i], at)
+    end
+  elseif from.kind == 'T' and to.kind == 'T' then
+    carryDebt(from, to)
+  elseif from.kind == 'W' and to.kind == 'W' then
+    carryLog(from, to, at)
+  elseif from.kind == 'F' and same(from, to) then
+    to.used = from.used
+  elseif from.kind == 'C' and same(from, to) then
+    to.previous, to.current = from.previous, from.current
+  elseif from.kind ~= 'K' and to.kind ~= 'K' then
+    spend(to, at, used(from))
+  end
+end
+
+-- States.
+
+-- Reads a state into leaves, and returns its instant, and where its first log begins.
+local function open(leaves, value)
+  local at, logs = HEAD, 0
+  for _, l in ipairs(leaves) do
+    if value then
+      read(l, value, at + 1)
+    end
+    at = at + BYTES[l.kind]
+    if l.kind == 'W' then
+      logs = logs + 1
+      l.key, l.base = KEYS[logs], 0
+    end
+  end
+  for _, l in ipairs(leaves) do
+    if l.kind == 'W' then
+      l.base = at
+      break
+    end
+  end
+  return value and (unpack('>i7', value, 6)), at
+end
+
+local function seeAll(leaves, at, newest)
+  for _, l in ipairs(leaves) do
+    see(l, at, newest)
+  end
+end
+
+-- A log from its entry 0 on, without the one that was added.
+local function kept(l)
+  if l.list then
+    local entries = {}
+    for i, e in ipairs(l.list) do
+      entries[i] = pack('>i7I6', e[1], e[2])
+    end
+    return table.concat(entries)
+  end
+  local stays = l.length - (l.added and 1 or 0)
+  return stays > 0 and call('GETRANGE', l.key, l.base, l.base + ENTRY * stays - 1) or ''
+end
+
+-- Writes a key until an instant. Those that ARGV tells are not this server's, and nothing is forgotten at them.
+local function put(key, value, expires)
+  if ARGV[4] == '' then
+    call('SET', key, value, 'PXAT', ceil(expires / 1000))
+  else
+    call('SET', key, value)
+  end
+end
+
+-- Writes leaves as they are at an instant. A state that is anew takes the place of whatever there was.
+local function save(id, leaves, at, anew)
+  local head, reset, first = id .. pack('>i7', at), 0, nil
+  for _, l in ipairs(leaves) do
+    head = head .. written(l)
+    reset = max(reset, leafReset(l, at, 0))
+    first = first or l.kind == 'W' and l
+  end
+  if reset == 0 then
+    call('DEL', KEYS[1])
+    return
+  end
+  if not first then
+    put(KEYS[1], head, at + reset)
+    return
+  end
+  for _, l in ipairs(leaves) do
+    if l.kind == 'W' then
+      local before = l == first and head or ''
+      local added = l.added and not l.list and pack('>i7I6', l.added[1], l.added[2]) or ''
+      if anew or l.cut then
+        local whole = before .. kept(l) .. added
+        if whole == '' then
+          call('DEL', l.key)
+        else
+          put(l.key, whole, at + reset)
+        end
+      else
+        if before ~= '' then
+          call('SETRANGE', l.key, 0, before)
+        end
+        if added ~= '' then
+          call('SETRANGE', l.key, l.base + ENTRY * (l.length - 1), added)
+        end
+        if ARGV[4] == '' then
+          call('PEXPIREAT', l.key, ceil((at + reset) / 1000))
+        end
+      end
+    end
+  end
+end
+
+-- The decision.
+
+local verb, n, want, id = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), ARGV[5]
+local leaves = {}
+local policy, behind = parse(6, leaves)
+local bytes, logs = HEAD, 0
+for _, l in ipairs(leaves) do
+  bytes = bytes + BYTES[l.kind]
+  logs = logs + (l.kind == 'W' and 1 or 0)
+end
+
+local reading = tonumber(ARGV[4])
+if not reading then
+  local time = call('TIME')
+  reading = time[1] * 1000000 + time[2]
+end
+
+local value
+if logs == 0 or ARGV[behind] then
+  value = call('GET', KEYS[1]) or ''
+else
+  value = call('GETRANGE', KEYS[1], 0, bytes - 1)
+end
+local at, anew, note = reading, value == '', nil
+if anew or value:sub(1, 5) == id then
+  local newest = open(leaves, not anew and value)
+  at = max(reading, newest or reading)
+  seeAll(leaves, at, newest)
+elseif ARGV[behind] ~= value:sub(1, 5) then
+  return { 2, value:sub(1, 5) }
+else
+  -- It is under another policy, which it keeps unless n is taken. A denial is noted, with its instant: the state as it was
+  -- carried then is what admits n when it was said to, as long as nothing else happens to it.
+  local before, denied = {}, KEYS[#KEYS]
+  anew = true
+  open(leaves)
+  for _, l in ipairs(leaves) do
+    l.list = {}
+  end
+  if ARGV[behind + 1] == '?' then
+    seeAll(leaves, at)
+    spend(policy, at, min(policy.capacity, 2 ^ 53))
+  else
+    local from = parse(behind + 1, before)
+    local newest, size = open(before, value)
+    at = max(reading, newest)
+    local carried, noted = at, call('GET', denied)
+    if noted and noted:sub(1, 5) == id and noted:sub(13) == value:sub(1, size) then
+      carried = unpack('>i7', noted, 6)
+    end
+    seeAll(before, carried, newest)
+    seeAll(leaves, carried)
+    carry(from, policy, carried)
+    at = max(at, carried)
+    seeAll(leaves, at, carried)
+    note = carried == at and id .. pack('>i7', at) .. value:sub(1, size)
+  end
+end
+local late = at - reading
+
+if verb == 'refund' then
+  if value ~= '' and refund(policy, n) > 0 then
+    save(id, leaves, at, anew)
+  end
+  return { 1 }
+end
+
+local wait, leaf = blocker(policy, at, n)
+local taken, remaining, pays = 0, nil, 0
+if wait > 0 then
+  remaining = room(policy, at, 0)
+elseif want <= n then
+  remaining, leaf, pays = room(policy, at, n)
+end
+local reset = remaining and leafReset(leaf, at, pays)
+if verb == 'take' and n > 0 then
+  if wait == 0 then
+    take(policy, at, n)
+    taken = n
+    if want > n then
+      local more = min(want - n, (room(policy, at, 0)))
+      if more > 0 then
+        take(policy, at, more)
+        taken = n + more
+      end
+      remaining, leaf = room(policy, at, 0)
+      reset = leafReset(leaf, at, 0)
+    end
+    save(id, leaves, at, anew)
+  elseif note and n <= policy.capacity then
+    local last = 0
+    for _, l in ipairs(leaves) do
+      last = max(last, leafReset(l, at, 0))
+    end
+    put(KEYS[#KEYS], note, at + last)
+  end
+end
+return {
+  wait == 0 and 1 or 0,
+  remaining == huge and -1 or remaining,
+  wait == huge and -1 or wait > 0 and wait + late or 0,
+  leaf.number,
+  reset > 0 and reset + late or 0,
+  taken,
+}
