@@ -51,12 +51,12 @@ func unavailable(err error) bool {
 	return false
 }
 
-// run has the store run a script, if it has answered lately.
-func (c *PerClient) run(ctx context.Context, s *Script, keys, args []string) (Reply, error) {
+// run calls the store, if it has answered lately.
+func (c *PerClient) run(ctx context.Context, keys, args []string) (Reply, error) {
 	reply, err := c.breaker.Execute(func() (Reply, error) {
 		within, cancel := context.WithTimeout(ctx, c.timeout)
 		defer cancel()
-		reply, err := c.store.Run(within, s, keys, args)
+		reply, err := c.store.Call(within, library, keys, args)
 		if err != nil && ctx.Err() != nil {
 			err = &abandoned{ctx.Err()}
 		}

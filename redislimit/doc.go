@@ -5,7 +5,7 @@
 //	clients := redislimit.New(redisClient, weir.TokenBucket(weir.PerSecond(10).WithBurst(20)))
 //	d, err := clients.Take(ctx, user, 1)
 //
-// A decision is one script and one round trip, whatever the policy. The instant
+// A decision is one call of a function, and one round trip, whatever the policy. The instant
 // that counts is the server's, in whole microseconds: no clock of a client takes
 // part. Where a limit's interval or period is whole microseconds, exactly what
 // memory admits at the same instants is admitted, and the Decision is the same;

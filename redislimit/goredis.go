@@ -9,7 +9,7 @@ import (
 
 // goRedis is the Store of go-redis.
 type goRedis struct {
-	client redis.Scripter
+	client redis.UniversalClient
 	prompt bool // it returns when a context is done
 }
 
@@ -26,13 +26,9 @@ func newGoRedis(client redis.UniversalClient) goRedis {
 	return g
 }
 
-func (g goRedis) Run(ctx context.Context, s *Script, keys, args []string) (Reply, error) {
-	values := make([]any, len(args))
-	for i, arg := range args {
-		values[i] = arg
-	}
+func (g goRedis) Call(ctx context.Context, l *Library, keys, args []string) (Reply, error) {
 	if g.prompt {
-		return g.run(ctx, s, keys, values)
+		return g.call(ctx, l, keys, args)
 	}
 	type result struct {
 		reply Reply
@@ -40,7 +36,7 @@ func (g goRedis) Run(ctx context.Context, s *Script, keys, args []string) (Reply
 	}
 	done := make(chan result, 1)
 	go func() {
-		reply, err := g.run(ctx, s, keys, values)
+		reply, err := g.call(ctx, l, keys, args)
 		done <- result{reply, err}
 	}()
 	select {
@@ -51,10 +47,17 @@ func (g goRedis) Run(ctx context.Context, s *Script, keys, args []string) (Reply
 	}
 }
 
-func (g goRedis) run(ctx context.Context, s *Script, keys []string, args []any) (Reply, error) {
-	cmd := g.client.EvalSha(ctx, s.SHA1, keys, args...)
-	if redis.HasErrorPrefix(cmd.Err(), "NOSCRIPT") {
-		cmd = g.client.Eval(ctx, s.Source, keys, args...)
+func (g goRedis) call(ctx context.Context, l *Library, keys, args []string) (Reply, error) {
+	values := make([]any, len(args))
+	for i, arg := range args {
+		values[i] = arg
+	}
+	cmd := g.client.FCall(ctx, l.Function, keys, values...)
+	if NotFound(cmd.Err()) {
+		if err := g.load(ctx, l); err != nil {
+			return Reply{}, err
+		}
+		cmd = g.client.FCall(ctx, l.Function, keys, values...)
 	}
 	answer, err := cmd.Slice()
 	if err != nil {
@@ -68,8 +71,28 @@ func (g goRedis) run(ctx context.Context, s *Script, keys []string, args []any) 
 		case string:
 			reply.Text = v
 		default:
-			return Reply{}, fmt.Errorf("redislimit: the script answered with a %T", v)
+			return Reply{}, fmt.Errorf("redislimit: the function answered with a %T", v)
 		}
 	}
 	return reply, nil
+}
+
+// load loads a library wherever there may be states.
+func (g goRedis) load(ctx context.Context, l *Library) error {
+	on := func(ctx context.Context, c *redis.Client) error {
+		if err := c.FunctionLoad(ctx, l.Source).Err(); err != nil && !Exists(err) {
+			return err
+		}
+		return nil
+	}
+	switch c := g.client.(type) {
+	case *redis.ClusterClient:
+		return c.ForEachMaster(ctx, on)
+	case *redis.Ring:
+		return c.ForEachShard(ctx, on)
+	}
+	if err := g.client.FunctionLoad(ctx, l.Source).Err(); err != nil && !Exists(err) {
+		return err
+	}
+	return nil
 }

@@ -47,7 +47,7 @@ func (k *knowledge) tell(ctx context.Context, c *PerClient, pl *plan) error {
 	if k.byID.Contains(pl.id) {
 		return nil
 	}
-	if _, err := c.run(ctx, registryScript, []string{c.keys.policy(pl.id)}, []string{pl.policy.String()}); err != nil {
+	if _, err := c.run(ctx, []string{c.keys.policy(pl.id)}, []string{"tell", pl.policy.String()}); err != nil {
 		return err
 	}
 	k.byID.Add(pl.id, pl)
@@ -60,7 +60,7 @@ func (k *knowledge) find(ctx context.Context, c *PerClient, id string) (*plan, e
 	if pl, ok := k.byID.Get(id); ok {
 		return pl, nil
 	}
-	reply, err := c.run(ctx, registryScript, []string{c.keys.policy(id)}, nil)
+	reply, err := c.run(ctx, []string{c.keys.policy(id)}, []string{"ask"})
 	if err != nil {
 		return nil, err
 	}

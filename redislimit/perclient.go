@@ -35,7 +35,7 @@ type PerClient struct {
 }
 
 // New returns a PerClient that keeps its states where a client of go-redis says, a
-// *redis.Client, *redis.ClusterClient or *redis.Ring of Redis 6.2 or later, or Valkey. It
+// *redis.Client, *redis.ClusterClient or *redis.Ring of Redis 7 or later, or Valkey. It
 // panics, as weir.NewPerClient does, on an invalid policy, and on one with a count or
 // burst above 2^40, or a window of more than 52 days that is not whole
 // microseconds. Set ContextTimeoutEnabled in the client's options: else each
@@ -181,7 +181,7 @@ func (c *PerClient) Reset(ctx context.Context, key string) error {
 	if c.leases != nil {
 		c.leases.forget(key)
 	}
-	_, err := c.run(ctx, resetScript, []string{c.keys.state(key)}, nil)
+	_, err := c.run(ctx, []string{c.keys.state(key)}, []string{"reset"})
 	return err
 }
 
@@ -244,46 +244,60 @@ func (c *PerClient) Close() error {
 	return c.leases.close()
 }
 
-// decide runs the script, and tells it the policy that a state is under if it asks.
+// decide calls the function, and tells it the policies that it asks for.
 func (c *PerClient) decide(ctx context.Context, verb, key string, n, want int, pl *plan) (weir.Decision, int, error) {
 	state := c.keys.state(key)
 	if err := c.known.tell(ctx, c, pl); err != nil {
 		return weir.Decision{}, 0, err
 	}
 	var before *plan
-	for range 8 { // others may bring it from one to another meanwhile
-		logs, more := pl.logs, []string(nil)
-		if before != nil {
-			logs, more = max(logs, before.logs), append([]string{before.id}, before.words...)
-		}
-		keys := c.keys.keys(state, logs)
-		if before != nil {
-			keys = append(keys, c.keys.beside(state, "?"))
-		}
-		args := append([]string{verb, strconv.Itoa(min(n, mostAsked)), strconv.Itoa(want), c.at, pl.id}, pl.words...)
-		reply, err := c.run(ctx, decideScript, keys, append(args, more...))
+	for told, tries := false, 0; tries < 8; tries++ { // others may bring it from one to another meanwhile
+		keys, args := c.call(verb, state, n, want, pl, before, told)
+		reply, err := c.run(ctx, keys, args)
 		switch {
 		case err != nil:
 			return weir.Decision{}, 0, err
 		case len(reply.Numbers) == 6:
 			d, taken := pl.decision(reply.Numbers)
 			return d, taken, nil
-		case len(reply.Numbers) == 1 && reply.Numbers[0] == 1:
+		case len(reply.Numbers) != 1 || reply.Numbers[0] < 1 || reply.Numbers[0] > 3:
+			return weir.Decision{}, 0, fmt.Errorf("redislimit: the function answered %v", reply)
+		}
+		switch reply.Numbers[0] {
+		case 1:
 			return weir.Decision{}, 0, nil
-		case len(reply.Numbers) != 1:
-			return weir.Decision{}, 0, fmt.Errorf("redislimit: the script answered %v", reply)
+		case 3: // it has not seen these policies yet
+			told = true
+			continue
 		}
 		if before, err = c.known.find(ctx, c, reply.Text); err != nil {
 			return weir.Decision{}, 0, err
 		}
-		if verb == "refund" { // under its own, whatever that is
-			if before.unknown() {
+		if told = before.unknown(); verb == "refund" { // under its own, whatever that is
+			if told {
 				return weir.Decision{}, 0, nil
 			}
 			pl, before = before, nil
 		}
 	}
 	return weir.Decision{}, 0, fmt.Errorf("redislimit: %s*: a client is under another policy each time", c.prefix)
+}
+
+// call returns what the function is called with.
+func (c *PerClient) call(verb, state string, n, want int, pl, before *plan, told bool) (keys, args []string) {
+	args = make([]string, 6, 16)
+	args[0], args[1], args[2], args[3], args[4] = verb, strconv.Itoa(min(n, mostAsked)), strconv.Itoa(want), c.at, pl.id
+	if told {
+		args = append(args, pl.words...)
+	}
+	if before == nil {
+		return c.keys.keys(state, pl.logs), args
+	}
+	args[5] = before.id
+	if told {
+		args = append(args, before.words...)
+	}
+	return append(c.keys.keys(state, max(pl.logs, before.logs)), c.keys.beside(state, "?")), args
 }
 
 // mostAsked stands for any n above all capacities but that of no limit.

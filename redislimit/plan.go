@@ -11,14 +11,14 @@ import (
 	"github.com/goweir/weir"
 )
 
-// mostCount bounds the counts and bursts of limits, so that the script's numbers
+// mostCount bounds the counts and bursts of limits, so that the function's numbers
 // are exact.
 const mostCount = 1 << 40
 
 // mostOddPeriod bounds a window's period that is not whole microseconds.
 const mostOddPeriod = 1 << 52 * time.Nanosecond
 
-// A plan is a policy as the script reads it.
+// A plan is a policy as the function reads it.
 type plan struct {
 	policy weir.Policy
 	id     string   // of all policies that are alike: but for names and queues
@@ -33,7 +33,7 @@ type leaf struct {
 	limit int
 }
 
-// newPlan returns an error for a policy that is invalid, or too large for the script.
+// newPlan returns an error for a policy that is invalid, or too large for the function.
 func newPlan(p weir.Policy) (*plan, error) {
 	if err := p.Validate(); err != nil {
 		return nil, fmt.Errorf("redislimit: %s", strings.TrimPrefix(err.Error(), "weir: "))
@@ -74,7 +74,7 @@ func (pl *plan) add(p weir.Policy) error {
 		pl.say("K", 0)
 		capacity = 0
 	case max(int64(l.Count()), int64(l.Burst())) > mostCount:
-		return fmt.Errorf("redislimit: %v: a count or burst of more than %d, which is what a script counts exactly", p, int64(mostCount))
+		return fmt.Errorf("redislimit: %v: a count or burst of more than %d, which is what the store counts exactly", p, int64(mostCount))
 	default:
 		if err := pl.addLimited(p, l, capacity); err != nil {
 			return err

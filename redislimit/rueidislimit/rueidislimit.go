@@ -6,6 +6,7 @@ package rueidislimit
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/goweir/weir"
 	"github.com/goweir/weir/redislimit"
@@ -21,11 +22,16 @@ func New(client rueidis.Client, p weir.Policy, opts ...redislimit.Option) *redis
 // store is the redislimit.Store of rueidis.
 type store struct{ client rueidis.Client }
 
-func (s store) Run(ctx context.Context, script *redislimit.Script, keys, args []string) (redislimit.Reply, error) {
-	n := int64(len(keys))
-	result := s.client.Do(ctx, s.client.B().Evalsha().Sha1(script.SHA1).Numkeys(n).Key(keys...).Arg(args...).Build())
-	if err, ok := rueidis.IsRedisErr(result.Error()); ok && err.IsNoScript() {
-		result = s.client.Do(ctx, s.client.B().Eval().Script(script.Source).Numkeys(n).Key(keys...).Arg(args...).Build())
+func (s store) Call(ctx context.Context, l *redislimit.Library, keys, args []string) (redislimit.Reply, error) {
+	result := s.call(ctx, l, keys, args)
+	if redislimit.NotFound(result.Error()) {
+		for _, node := range s.client.Nodes() { // replicas refuse it, and get it from their masters
+			err := node.Do(ctx, node.B().FunctionLoad().FunctionCode(l.Source).Build()).Error()
+			if answer, ok := rueidis.IsRedisErr(err); err != nil && !redislimit.Exists(err) && !(ok && strings.HasPrefix(answer.Error(), "READONLY")) {
+				return redislimit.Reply{}, err
+			}
+		}
+		result = s.call(ctx, l, keys, args)
 	}
 	answer, err := result.ToArray()
 	if err != nil {
@@ -40,10 +46,14 @@ func (s store) Run(ctx context.Context, script *redislimit.Script, keys, args []
 			number, _ := m.AsInt64() // it is one
 			reply.Numbers = append(reply.Numbers, number)
 		} else if reply.Text, err = m.ToString(); err != nil {
-			return redislimit.Reply{}, fmt.Errorf("rueidislimit: in the script's answer: %w", err)
+			return redislimit.Reply{}, fmt.Errorf("rueidislimit: in the function's answer: %w", err)
 		}
 	}
 	return reply, nil
+}
+
+func (s store) call(ctx context.Context, l *redislimit.Library, keys, args []string) rueidis.RedisResult {
+	return s.client.Do(ctx, s.client.B().Fcall().Function(l.Function).Numkeys(int64(len(keys))).Key(keys...).Arg(args...).Build())
 }
 
 // A refusal is an error that the server has answered with, marked as redislimit

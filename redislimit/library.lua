@@ -1,16 +1,17 @@
--- Decides about one client. The algorithms are those of weir's Go code, function by function, and described there.
+-- A library of one function that decides about one client. The algorithms are those of weir's Go code, function by function, and described there.
 --
--- KEYS  1 the client's state, then its logs but the first one, in the policy's order. If ARGV has two policies: as many
+-- keys  1 the client's state, then its logs but the first one, in the policy's order. If two policies are named: as many
 --       logs as either of them has, and then the note of a denial.
--- ARGV  1 verb: take, peek, refund   2 n   3 how many to take instead if n is admitted and there are so many
---       4 the instant, "" for this server's   5 the policy's id   6 the policy, in prefix notation:
+-- args  1 verb: take, peek, refund   2 n   3 how many to take instead if n is admitted and there are so many
+--       4 the instant, "" for this server's   5 the policy's id   6 that of the one that the state was under before, or ""
+--       7 the policy, in prefix notation, and the one before likewise, unless this server has seen both since it started:
 --           T us ticks burst    a token bucket of that interval
 --           F count period unit a fixed window, of a period in us (unit 1) or ns (unit 1000)
 --           C count period unit a sliding counter
 --           W count period      a sliding window's log, of a period in us
 --           K capacity          a limit that time does not change; -1 for none
 --           A parts, O parts    all and first-of; the parts follow
---       and behind it id and policy that the state was under before; policy ? if nobody knows
+--           ?                   nobody knows: everything is used
 --
 -- A state is id (5 bytes), newest (7), and each leaf as it was at the instant newest:
 --           T debt (8)   F start (7) used (6)   C start (7) previous (6) current (6)   W sum (6) length (4)
@@ -20,10 +21,15 @@
 -- below 2^53, which a Lua number holds exactly: no count or burst is above 2^40, and no span above 30 years, or 2^50 us.
 --
 -- Returns {1 or 0, remaining, retry, leaf, reset, taken}: remaining is -1 for no bound, and retry for never. Or {2, id} if
--- the state is under the policy of that id, which has to be given.
+-- the state is under the policy of that id, which has to be named; or {3} if a policy that is named has to be told.
 
-local floor, ceil, min, max, huge = math.floor, math.ceil, math.min, math.max, math.huge
-local pack, unpack, call = struct.pack, struct.unpack, redis.call
+local floor, ceil, min, max, huge, pack, unpack, call
+
+-- What is there only once a function runs.
+local function begin()
+  floor, ceil, min, max, huge = math.floor, math.ceil, math.min, math.max, math.huge
+  pack, unpack, call = struct.pack, struct.unpack, redis.call
+end
 
 local TICKS = 8000 -- in a microsecond
 local HEAD = 12 -- bytes before the leaves
@@ -361,29 +367,57 @@ end
 -- The policies: trees of leaves.
 
 -- Reads the policy that begins at an argument, and returns also where the next one does.
-local function parse(at, leaves)
-  local p, number = { kind = ARGV[at] }, function(i)
-    return tonumber(ARGV[at + i])
-  end
-  if p.kind == 'A' or p.kind == 'O' then
-    local narrow, parts = p.kind == 'A' and min or max, number(1)
+local function parse(args, at, leaves)
+  local p = { kind = args[at] }
+  if p.kind == '?' then
+    return p, at + 1
+  elseif p.kind == 'A' or p.kind == 'O' then
+    local narrow, parts = p.kind == 'A' and min or max, tonumber(args[at + 1])
     at = at + 2
     for i = 1, parts do
-      p[i], at = parse(at, leaves)
+      p[i], at = parse(args, at, leaves)
       p.capacity = i == 1 and p[i].capacity or narrow(p.capacity, p[i].capacity)
     end
     return p, at
   end
   leaves[#leaves + 1], p.number = p, #leaves + 1
+  local first, second, third = tonumber(args[at + 1]), tonumber(args[at + 2]), tonumber(args[at + 3])
   if p.kind == 'T' then
-    p.interval, p.intervalTicks, p.capacity = number(1), number(2), number(3)
+    p.interval, p.intervalTicks, p.capacity = first, second, third
     return p, at + 4
   elseif p.kind == 'K' then
-    p.capacity = number(1) < 0 and huge or number(1)
+    p.capacity = first < 0 and huge or first
     return p, at + 2
+  elseif p.kind == 'W' then
+    p.capacity, p.period, p.unit = first, second, 1
+    return p, at + 3
   end
-  p.capacity, p.period, p.unit = number(1), number(2), p.kind == 'W' and 1 or number(3)
-  return p, at + (p.kind == 'W' and 3 or 4)
+  p.capacity, p.period, p.unit = first, second, third
+  return p, at + 4
+end
+
+-- Policies that this server was told, by their ids: trees, with leaves in which the state of one client after the other is
+-- looked at.
+local plans, known = {}, 0
+
+local function learn(args, at, id)
+  local plan = { leaves = {}, logs = 0, head = HEAD }
+  plan.policy, at = parse(args, at, plan.leaves)
+  for _, l in ipairs(plan.leaves) do
+    plan.head = plan.head + BYTES[l.kind]
+    if l.kind == 'W' then
+      plan.logs = plan.logs + 1
+      l.log = plan.logs
+    end
+  end
+  if known == 1000 then
+    plans, known = {}, 0
+  end
+  if not plans[id] then
+    known = known + 1
+  end
+  plans[id] = plan
+  return plan, at
 end
 
 -- How long until n would be admitted, and the leaf that sets it.
@@ -554,31 +588,25 @@ end
 
 -- States.
 
--- Reads a state into leaves, and returns its instant, and where its first log begins.
-local function open(leaves, value)
-  local at, logs = HEAD, 0
-  for _, l in ipairs(leaves) do
+-- Reads a state, if there is one, into a plan's leaves, and returns its instant.
+local function open(plan, keys, value)
+  local at = HEAD + 1
+  for i = 1, #plan.leaves do
+    local l = plan.leaves[i]
     if value then
-      read(l, value, at + 1)
+      read(l, value, at)
     end
     at = at + BYTES[l.kind]
-    if l.kind == 'W' then
-      logs = logs + 1
-      l.key, l.base = KEYS[logs], 0
+    if l.log then
+      l.key, l.base, l.list, l.added, l.cut = keys[l.log], l.log == 1 and plan.head or 0, nil, nil, false
     end
   end
-  for _, l in ipairs(leaves) do
-    if l.kind == 'W' then
-      l.base = at
-      break
-    end
-  end
-  return value and (unpack('>i7', value, 6)), at
+  return value and (unpack('>i7', value, 6))
 end
 
 local function seeAll(leaves, at, newest)
-  for _, l in ipairs(leaves) do
-    see(l, at, newest)
+  for i = 1, #leaves do
+    see(leaves[i], at, newest)
   end
 end
 
@@ -595,41 +623,41 @@ local function kept(l)
   return stays > 0 and call('GETRANGE', l.key, l.base, l.base + ENTRY * stays - 1) or ''
 end
 
--- Writes a key until an instant. Those that ARGV tells are not this server's, and nothing is forgotten at them.
-local function put(key, value, expires)
-  if ARGV[4] == '' then
-    call('SET', key, value, 'PXAT', ceil(expires / 1000))
-  else
+-- Writes a key until an instant. Those that args tell are not this server's, and nothing is forgotten at them.
+local function put(key, value, expires, told)
+  if told then
     call('SET', key, value)
+  else
+    call('SET', key, value, 'PXAT', ceil(expires / 1000))
   end
 end
 
--- Writes leaves as they are at an instant. A state that is anew takes the place of whatever there was.
-local function save(id, leaves, at, anew)
-  local head, reset, first = id .. pack('>i7', at), 0, nil
-  for _, l in ipairs(leaves) do
-    head = head .. written(l)
-    reset = max(reset, leafReset(l, at, 0))
-    first = first or l.kind == 'W' and l
+-- Writes a plan's state as it is at an instant. One that is anew takes the place of whatever there was.
+local function save(id, plan, keys, at, anew, told)
+  local leaves, reset = plan.leaves, 0
+  local head = id .. pack('>i7', at)
+  for i = 1, #leaves do
+    head = head .. written(leaves[i])
+    reset = max(reset, leafReset(leaves[i], at, 0))
   end
   if reset == 0 then
-    call('DEL', KEYS[1])
+    call('DEL', keys[1])
     return
   end
-  if not first then
-    put(KEYS[1], head, at + reset)
+  if plan.logs == 0 then
+    put(keys[1], head, at + reset, told)
     return
   end
   for _, l in ipairs(leaves) do
-    if l.kind == 'W' then
-      local before = l == first and head or ''
+    if l.log then
+      local before = l.log == 1 and head or ''
       local added = l.added and not l.list and pack('>i7I6', l.added[1], l.added[2]) or ''
       if anew or l.cut then
         local whole = before .. kept(l) .. added
         if whole == '' then
           call('DEL', l.key)
         else
-          put(l.key, whole, at + reset)
+          put(l.key, whole, at + reset, told)
         end
       else
         if before ~= '' then
@@ -638,7 +666,7 @@ local function save(id, leaves, at, anew)
         if added ~= '' then
           call('SETRANGE', l.key, l.base + ENTRY * (l.length - 1), added)
         end
-        if ARGV[4] == '' then
+        if not told then
           call('PEXPIREAT', l.key, ceil((at + reset) / 1000))
         end
       end
@@ -646,108 +674,129 @@ local function save(id, leaves, at, anew)
   end
 end
 
--- The decision.
-
-local verb, n, want, id = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), ARGV[5]
-local leaves = {}
-local policy, behind = parse(6, leaves)
-local bytes, logs = HEAD, 0
-for _, l in ipairs(leaves) do
-  bytes = bytes + BYTES[l.kind]
-  logs = logs + (l.kind == 'W' and 1 or 0)
-end
-
-local reading = tonumber(ARGV[4])
-if not reading then
-  local time = call('TIME')
-  reading = time[1] * 1000000 + time[2]
-end
-
-local value
-if logs == 0 or ARGV[behind] then
-  value = call('GET', KEYS[1]) or ''
-else
-  value = call('GETRANGE', KEYS[1], 0, bytes - 1)
-end
-local at, anew, note = reading, value == '', nil
-if anew or value:sub(1, 5) == id then
-  local newest = open(leaves, not anew and value)
-  at = max(reading, newest or reading)
-  seeAll(leaves, at, newest)
-elseif ARGV[behind] ~= value:sub(1, 5) then
-  return { 2, value:sub(1, 5) }
-else
-  -- It is under another policy, which it keeps unless n is taken. A denial is noted, with its instant: the state as it was
-  -- carried then is what admits n when it was said to, as long as nothing else happens to it.
-  local before, denied = {}, KEYS[#KEYS]
-  anew = true
-  open(leaves)
-  for _, l in ipairs(leaves) do
+-- Looks at a state under another policy, which it keeps unless n is taken. A denial is noted, with its instant: the state
+-- as it was carried then is what admits n when it was said to, as long as nothing else happens to it. Returns the instant,
+-- and what to note of a denial, if it was not yet.
+local function convert(from, to, id, keys, value, reading)
+  for _, l in ipairs(to.leaves) do
     l.list = {}
   end
-  if ARGV[behind + 1] == '?' then
-    seeAll(leaves, at)
-    spend(policy, at, min(policy.capacity, 2 ^ 53))
+  if from.policy.kind == '?' then
+    seeAll(to.leaves, reading)
+    spend(to.policy, reading, min(to.policy.capacity, 2 ^ 53))
+    return reading
+  end
+  local newest = open(from, keys, value)
+  local at, noted, head = max(reading, newest), call('GET', keys[#keys]), value:sub(1, from.head)
+  local carried = at
+  if noted and noted:sub(1, 5) == id and noted:sub(13) == head then
+    carried = unpack('>i7', noted, 6)
+  end
+  seeAll(from.leaves, carried, newest)
+  seeAll(to.leaves, carried)
+  carry(from.policy, to.policy, carried)
+  at = max(at, carried)
+  seeAll(to.leaves, at, carried)
+  return at, carried == at and id .. pack('>i7', at) .. head
+end
+
+-- Decides about n of a plan's state, and takes it.
+local function decide(verb, n, want, id, plan, keys, at, anew, note, late, told)
+  local policy = plan.policy
+  local wait, leaf = blocker(policy, at, n)
+  local taken, remaining, pays = 0, nil, 0
+  if wait > 0 then
+    remaining = room(policy, at, 0)
   else
-    local from = parse(behind + 1, before)
-    local newest, size = open(before, value)
-    at = max(reading, newest)
-    local carried, noted = at, call('GET', denied)
-    if noted and noted:sub(1, 5) == id and noted:sub(13) == value:sub(1, size) then
-      carried = unpack('>i7', noted, 6)
-    end
-    seeAll(before, carried, newest)
-    seeAll(leaves, carried)
-    carry(from, policy, carried)
-    at = max(at, carried)
-    seeAll(leaves, at, carried)
-    note = carried == at and id .. pack('>i7', at) .. value:sub(1, size)
+    remaining, leaf, pays = room(policy, at, n)
   end
-end
-local late = at - reading
-
-if verb == 'refund' then
-  if value ~= '' and refund(policy, n) > 0 then
-    save(id, leaves, at, anew)
-  end
-  return { 1 }
-end
-
-local wait, leaf = blocker(policy, at, n)
-local taken, remaining, pays = 0, nil, 0
-if wait > 0 then
-  remaining = room(policy, at, 0)
-elseif want <= n then
-  remaining, leaf, pays = room(policy, at, n)
-end
-local reset = remaining and leafReset(leaf, at, pays)
-if verb == 'take' and n > 0 then
-  if wait == 0 then
-    take(policy, at, n)
-    taken = n
-    if want > n then
-      local more = min(want - n, (room(policy, at, 0)))
+  local reset = leafReset(leaf, at, pays)
+  if verb == 'take' and n > 0 then
+    if wait == 0 then
+      take(policy, at, n)
+      taken = n
+      local more = min(want - n, remaining)
       if more > 0 then
         take(policy, at, more)
         taken = n + more
+        remaining, leaf = room(policy, at, 0)
+        reset = leafReset(leaf, at, 0)
       end
-      remaining, leaf = room(policy, at, 0)
-      reset = leafReset(leaf, at, 0)
+      save(id, plan, keys, at, anew, told)
+    elseif note and n <= policy.capacity then
+      local last = 0
+      for _, l in ipairs(plan.leaves) do
+        last = max(last, leafReset(l, at, 0))
+      end
+      put(keys[#keys], note, at + last, told)
     end
-    save(id, leaves, at, anew)
-  elseif note and n <= policy.capacity then
-    local last = 0
-    for _, l in ipairs(leaves) do
-      last = max(last, leafReset(l, at, 0))
-    end
-    put(KEYS[#KEYS], note, at + last)
   end
+  return {
+    wait == 0 and 1 or 0,
+    remaining == huge and -1 or remaining,
+    wait == huge and -1 or wait > 0 and wait + late or 0,
+    leaf.number,
+    reset > 0 and reset + late or 0,
+    taken,
+  }
 end
-return {
-  wait == 0 and 1 or 0,
-  remaining == huge and -1 or remaining,
-  wait == huge and -1 or wait > 0 and wait + late or 0,
-  leaf.number,
-  reset > 0 and reset + late or 0,
-  taken,
-}
+
+local function run(keys, args)
+  if not call then
+    begin()
+  end
+  local verb, id, before = args[1], args[5], args[6]
+  if verb == 'reset' then -- logs mean nothing without a state
+    call('DEL', keys[1])
+    return { 1 }
+  elseif verb == 'tell' then -- keeps the text of a policy
+    call('SET', keys[1], args[2])
+    return { 1 }
+  elseif verb == 'ask' then
+    return { 2, call('GET', keys[1]) or '' }
+  end
+  local plan, from = plans[id], before ~= '' and plans[before]
+  if args[7] then
+    local at
+    plan, at = learn(args, 7, id)
+    if before ~= '' then
+      from = learn(args, at, before)
+    end
+  elseif not plan or not from and before ~= '' then
+    return { 3 }
+  end
+
+  local told = args[4] ~= ''
+  local reading = told and tonumber(args[4])
+  if not told then
+    local time = call('TIME')
+    reading = time[1] * 1000000 + time[2]
+  end
+  local value
+  if plan.logs == 0 or from then
+    value = call('GET', keys[1]) or ''
+  else
+    value = call('GETRANGE', keys[1], 0, plan.head - 1)
+  end
+  local at, anew, note = reading, value == '', nil
+  if anew or value:sub(1, 5) == id then
+    local newest = open(plan, keys, not anew and value)
+    at = max(reading, newest or reading)
+    seeAll(plan.leaves, at, newest)
+  elseif before ~= value:sub(1, 5) then
+    return { 2, value:sub(1, 5) }
+  else
+    open(plan, keys)
+    anew = true
+    at, note = convert(from, plan, id, keys, value, reading)
+  end
+  if verb == 'refund' then
+    if value ~= '' and refund(plan.policy, tonumber(args[2])) > 0 then
+      save(id, plan, keys, at, anew, told)
+    end
+    return { 1 }
+  end
+  return decide(verb, tonumber(args[2]), tonumber(args[3]), id, plan, keys, at, anew, note, at - reading, told)
+end
+
+redis.register_function(FUNCTION, run)

@@ -1,0 +1,59 @@
+package redislimit
+
+import (
+	"context"
+	"crypto/sha256"
+	_ "embed"
+	"encoding/hex"
+	"fmt"
+	"strings"
+)
+
+//go:embed library.lua
+var source string
+
+// library is what decides. Its name tells its version: those of several versions of
+// this package are there side by side.
+var library = newLibrary()
+
+// A Library is a library of Redis functions, with a single function.
+type Library struct {
+	// Function is its name, for FCALL.
+	Function string
+	// Source is what FUNCTION LOAD reads.
+	Source string
+}
+
+func newLibrary() *Library {
+	sum := sha256.Sum256([]byte(source))
+	name := "weir_" + hex.EncodeToString(sum[:6])
+	code := strings.Replace(source, "FUNCTION", fmt.Sprintf("%q", name), 1)
+	return &Library{name, "#!lua name=" + name + "\n" + code}
+}
+
+// A Store calls functions where the states are: what a client library of Redis has to
+// do for NewWith. It must be safe for concurrent use.
+type Store interface {
+	// Call calls a library's function, with FCALL, where the keys are, which are all in
+	// one slot of a cluster. Where the server answers that it has no such function,
+	// Call loads the library, with FUNCTION LOAD, and tries again. It returns once ctx
+	// is done, if not earlier.
+	Call(ctx context.Context, l *Library, keys, args []string) (Reply, error)
+}
+
+// A Reply is the array that a function returns: integers, and at its end a string,
+// or none.
+type Reply struct {
+	Numbers []int64
+	Text    string
+}
+
+// NotFound reports whether an error of the server says that it has no such function.
+func NotFound(err error) bool {
+	return err != nil && strings.Contains(err.Error(), "Function not found")
+}
+
+// Exists reports whether an error of FUNCTION LOAD says that the library is there.
+func Exists(err error) bool {
+	return err != nil && strings.Contains(err.Error(), "already exists")
+}
