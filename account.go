@@ -28,9 +28,7 @@ type account struct {
 func (a *account) state() state { return state{newest: a.newest, words: a.words, logs: a.logs} }
 
 // under reports whether the state is under a policy.
-func (a *account) under(p *spec) bool {
-	return a.policy == p || Policy{a.policy}.Equal(Policy{p})
-}
+func (a *account) under(p *spec) bool { return a.policy.is(p) }
 
 // plain reports whether a state under a policy is all that there is.
 func (a *account) plain(p *spec) bool { return a.line.empty() && !a.denied.known() && a.under(p) }

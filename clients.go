@@ -35,9 +35,9 @@ type annex struct {
 func (c *clients) decide(hash uint64, n int, consume bool, out *Decision) bool {
 	var ok bool
 	if d := c.decider.Load(); d.bucket != nil {
-		ok = c.decideWord(d, hash, int64(n), consume, out)
+		ok = c.decideWord(d, hash, int64(n), nil, consume, out)
 	} else {
-		ok = c.decideWords(d, hash, int64(n), consume, out)
+		ok = c.decideWords(d, hash, int64(n), nil, consume, out)
 	}
 	if consume {
 		c.tally.count(n, ok, c.shadow)
@@ -49,15 +49,16 @@ func (c *clients) decide(hash uint64, n int, consume bool, out *Decision) bool {
 func (c *clients) decideKey(hash uint64, n int64, consume bool, out *Decision) bool {
 	d := c.decider.Load()
 	if d.bucket != nil {
-		return c.decideWord(d, hash, n, consume, out)
+		return c.decideWord(d, hash, n, nil, consume, out)
 	}
-	return c.decideWords(d, hash, n, consume, out)
+	return c.decideWords(d, hash, n, nil, consume, out)
 }
 
 func (c *clients) try(hash uint64, n int64) bool { return c.decideKey(hash, n, true, nil) }
 
-// decideWord decides about a state of one word, without a lock if it is there.
-func (c *clients) decideWord(d *decider, hash uint64, n int64, consume bool, out *Decision) bool {
+// decideWord decides about a state of one word, without a lock if it is there. If
+// as is not nil, the decider's policy is the key's own, and as is that.
+func (c *clients) decideWord(d *decider, hash uint64, n int64, as *spec, consume bool, out *Decision) bool {
 	place, found := c.states.Find(hash)
 	if found && place.Epoch() == d.epoch {
 		if ok, moved := d.decideWord(place.Word(), n, consume, out); !moved {
@@ -65,9 +66,13 @@ func (c *clients) decideWord(d *decider, hash uint64, n int64, consume bool, out
 		}
 	}
 	shard := c.lock(hash)
-	if d = shard.Annex.decider; d.bucket == nil {
+	if d = shard.Annex.decider; as != nil && !as.is(d.policy) {
 		shard.Unlock()
-		return c.decideWords(d, hash, n, consume, out)
+		return c.decideApart(hash, n, as, out)
+	}
+	if d.bucket == nil {
+		shard.Unlock()
+		return c.decideWords(d, hash, n, as, consume, out)
 	}
 	if found || !shard.Free(place) {
 		if place, found = shard.Find(hash); found {
@@ -80,7 +85,7 @@ func (c *clients) decideWord(d *decider, hash uint64, n int64, consume bool, out
 		}
 	}
 	if c.maxClients > 0 {
-		return c.decideNew(shard, hash, place, d.now(), n, consume, out)
+		return c.decideNew(shard, hash, place, d.now(), n, as, consume, out)
 	}
 	var fresh [1]uint64
 	ok, _ := d.decideWord(&fresh[0], n, consume, out)
@@ -94,9 +99,9 @@ func (c *clients) decideWord(d *decider, hash uint64, n int64, consume bool, out
 	return ok
 }
 
-// decideWords decides about a state of several words under its shard's lock, or
-// without it if the state is known to deny.
-func (c *clients) decideWords(d *decider, hash uint64, n int64, consume bool, out *Decision) bool {
+// decideWords is decideWord for a state of several words, under its shard's lock,
+// or without it if the state is known to deny.
+func (c *clients) decideWords(d *decider, hash uint64, n int64, as *spec, consume bool, out *Decision) bool {
 	reading := d.now()
 	if d.policy.size == 0 {
 		_, wait := d.policy.decide(state{}, reading, n, out)
@@ -112,13 +117,17 @@ func (c *clients) decideWords(d *decider, hash uint64, n int64, consume bool, ou
 		}
 	}
 	shard := c.lock(hash)
-	if d = shard.Annex.decider; d.bucket != nil {
+	if d = shard.Annex.decider; as != nil && !as.is(d.policy) {
 		shard.Unlock()
-		return c.decideWord(d, hash, n, consume, out)
+		return c.decideApart(hash, n, as, out)
+	}
+	if d.bucket != nil {
+		shard.Unlock()
+		return c.decideWord(d, hash, n, as, consume, out)
 	}
 	place, found := shard.Find(hash)
 	if !found {
-		return c.decideNew(shard, hash, place, reading, n, consume, out)
+		return c.decideNew(shard, hash, place, reading, n, as, consume, out)
 	}
 	defer shard.Unlock()
 	if *place.Word() == apart {
@@ -137,30 +146,44 @@ func (c *clients) decideAway(shard *table.Shard[annex], hash uint64, place table
 
 // decideAs decides about n under a policy of the key's own.
 func (c *clients) decideAs(hash uint64, p *spec, n int, out *Decision) bool {
-	if d := c.decider.Load(); p == d.policy || (Policy{p}).Equal(Policy{d.policy}) {
-		return c.decide(hash, n, true, out)
-	}
-	o := c.open(hash, int64(n), p)
-	if o.overflowed && n > 0 {
-		c.tally.Add(countOverflowed)
-	}
-	var ok bool
-	switch {
-	case o.refused:
-		ok = denyNew(o.victim, int64(n), o.decideAs(p, o.reading, int64(n), false, out), out)
-	case o.keeper == c:
-		ok = o.decideAs(p, o.reading, int64(n), true, out)
-	default:
-		ok = o.decide(o.reading, int64(n), true, out)
-	}
-	o.close()
+	ok := c.decideKeyAs(hash, int64(n), p, out)
 	c.tally.count(n, ok, c.shadow)
 	return c.verdict(ok, out)
 }
 
+// decideKeyAs is decideAs without the counting, for who has to begin again.
+func (c *clients) decideKeyAs(hash uint64, n int64, p *spec, out *Decision) bool {
+	switch d := c.decider.Load(); {
+	case !p.is(d.policy):
+		return c.decideApart(hash, n, p, out)
+	case d.bucket != nil:
+		return c.decideWord(d, hash, n, p, true, out)
+	default:
+		return c.decideWords(d, hash, n, p, true, out)
+	}
+}
+
+// decideApart is decideKeyAs when another policy is in force.
+func (c *clients) decideApart(hash uint64, n int64, p *spec, out *Decision) (ok bool) {
+	o := c.open(hash, n, p)
+	if o.overflowed && n > 0 {
+		c.tally.Add(countOverflowed)
+	}
+	switch {
+	case o.refused:
+		ok = denyNew(o.victim, n, o.decideAs(p, o.reading, n, false, out), out)
+	case o.keeper == c:
+		ok = o.decideAs(p, o.reading, n, true, out)
+	default:
+		ok = o.decide(o.reading, n, true, out)
+	}
+	o.close()
+	return ok
+}
+
 // decideNew decides about a key that has no state, and gives it one if it needs
-// one. It unlocks the shard.
-func (c *clients) decideNew(shard *table.Shard[annex], hash uint64, place table.Place, reading, n int64, consume bool, out *Decision) bool {
+// one. It unlocks the shard. as is decideWord's.
+func (c *clients) decideNew(shard *table.Shard[annex], hash uint64, place table.Place, reading, n int64, as *spec, consume bool, out *Decision) bool {
 	d := shard.Annex.decider
 	s := d.open(d.zero, &shard.Annex.logs, reading)
 	s.newest = max(s.newest, shard.Annex.swept)
@@ -191,6 +214,9 @@ func (c *clients) decideNew(shard *table.Shard[annex], hash uint64, place table.
 	shard.Unlock()
 	if elsewhere {
 		c.evictElsewhere(reading)
+		if as != nil {
+			return c.decideKeyAs(hash, n, as, out)
+		}
 		return c.decideKey(hash, n, consume, out)
 	}
 	return ok

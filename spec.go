@@ -31,6 +31,9 @@ type spec struct {
 	buckets buckets
 }
 
+// is reports whether both are of equal policies.
+func (p *spec) is(q *spec) bool { return p == q || Policy{p}.Equal(Policy{q}) }
+
 func (p *spec) combined() bool { return p.algorithm >= AlgorithmAll }
 
 func (p *spec) maxWithin(d time.Duration) int64 {

@@ -450,3 +450,23 @@ func TestOverflowedCountsEveryDecisionUnderPressure(t *testing.T) {
 		require.Equal(t, uint64(5), clients.Stats().Overflowed, overflow)
 	}
 }
+
+// Which policy is in force is looked at before the clock, and the key's state after
+// it.
+func TestTakeAsKeepsItsPolicyWhileAnotherIsSet(t *testing.T) {
+	for _, held := range []bool{false, true} {
+		clock := &hookedClock{ManualClock: weir.NewManualClock()}
+		clients := newClients[string](t, lawPro, clock)
+		if held {
+			require.True(t, clients.Allow("alice"))
+		}
+		clock.before = func() { require.NoError(t, clients.SetPolicy(lawFree)) }
+		before := clients.Stats()
+		d := clients.TakeAs("alice", 20, lawPro)
+		require.Equal(t, "free", clients.Policy().Name())
+		require.True(t, d.Allowed, "it is more than free ever admits")
+		require.Equal(t, "pro", d.Policy)
+		require.Equal(t, d.Remaining, clients.TakeAs("alice", 0, lawPro).Remaining)
+		require.Equal(t, before.Allowed+1, clients.Stats().Allowed)
+	}
+}
