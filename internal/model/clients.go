@@ -15,6 +15,13 @@ type PerClient[K comparable] struct {
 	// Choose is asked which of several clients is forgotten of which the least is
 	// used, if there is more than one.
 	Choose func(among []K) K
+	// Late says that who is forgotten may be looked for at a reading before the
+	// instants at which some of them were charged, as it is: a word of weir's does
+	// not know its newest instant.
+	Late bool
+	// Sharing, if not nil, is called when a client is found to have no place: where
+	// the clock never steps back, weir reads it again for the shared state.
+	Sharing func()
 
 	policy  weir.Policy
 	held    map[K]*Key
@@ -22,7 +29,9 @@ type PerClient[K comparable] struct {
 	swept   number // the newest reading at which a key was dropped; nil for none
 	shared  *Key   // by those who do not fit, with ShareOverflow
 	changes int
-	counted weir.Stats
+	// sharedChanges is changes as the shared state knows it.
+	sharedChanges int
+	counted       weir.Stats
 }
 
 // NewPerClient returns a PerClient that holds nobody.
@@ -124,7 +133,7 @@ func (c *PerClient[K]) Refund(key K, n int) {
 	case c.held[key] != nil:
 		c.held[key].Refund(c.reading(), n)
 	case c.MaxClients > 0 && c.Overflow == weir.ShareOverflow && c.crowded():
-		c.sharedKey().Refund(c.reading(), n)
+		c.share().Refund(c.reading(), n)
 	}
 }
 
@@ -141,6 +150,20 @@ func (c *PerClient[K]) Reset(key K) {
 // Policy is the one in force.
 func (c *PerClient[K]) Policy() weir.Policy { return c.policy }
 
+// SetShared is the first step of SetPolicy, to which it makes no difference if it
+// was done before. The shared state is brought to a policy, at an instant of its
+// own, while all others are still under the last one.
+func (c *PerClient[K]) SetShared(p weir.Policy) {
+	was := c.shared.Policy()
+	if was.Equal(p) {
+		return
+	}
+	if !alike(was, p) {
+		c.sharedChanges++
+	}
+	c.shared.carry(p, c.shared.notice(c.reading()))
+}
+
 // SetPolicy is weir's, for a valid policy. Keys under a policy of their own keep
 // that.
 func (c *PerClient[K]) SetPolicy(p weir.Policy) {
@@ -148,11 +171,11 @@ func (c *PerClient[K]) SetPolicy(p weir.Policy) {
 	if was.Equal(p) {
 		return
 	}
+	c.SetShared(p)
 	if !alike(was, p) {
 		c.changes++
 	}
 	c.policy = p
-	c.shared.carry(p, c.shared.notice(c.reading()))
 	for _, k := range c.held {
 		if !k.Policy().Equal(was) {
 			continue
@@ -229,4 +252,4 @@ type sharing[K comparable] struct{ *PerClient[K] }
 func (c sharing[K]) now() int64   { return c.reading() }
 func (c sharing[K]) key() *Key    { return c.shared }
 func (c sharing[K]) charge(n int) { c.shared.Charge(c.reading(), n) }
-func (c sharing[K]) era() int     { return c.changes }
+func (c sharing[K]) era() int     { return c.sharedChanges }

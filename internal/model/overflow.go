@@ -31,7 +31,7 @@ const (
 // A victim is the client that could make room: the one of whose capacity the least
 // is used.
 type victim[K comparable] struct {
-	among []K    // of several which are equally used, one
+	among []K    // of several, one
 	reset number // how long until it is full
 }
 
@@ -56,7 +56,7 @@ func (c *PerClient[K]) seat(key K, p weir.Policy) seat[K] {
 	s.overflowed, s.victim = true, c.victim()
 	switch full := s.victim.reset.Sign() == 0; {
 	case c.Overflow == weir.ShareOverflow && (!full || c.owes()):
-		s.fate, s.key = shares, c.sharedKey()
+		s.fate, s.key = shares, c.share()
 	case full || c.Overflow == weir.EvictFullest:
 		s.fate = replaces
 	default:
@@ -107,41 +107,64 @@ func (c *PerClient[K]) owes() bool {
 	return len(c.shared.pending) > 0 || c.shared.tree.full(now).Sign() > 0
 }
 
-// sharedKey is the shared state, decided no earlier than a key that was dropped.
-func (c *PerClient[K]) sharedKey() *Key {
+// share is the shared state for a client that has no place, decided no earlier than
+// a key that was dropped.
+func (c *PerClient[K]) share() *Key {
+	if c.Sharing != nil {
+		c.Sharing()
+	}
 	if k := c.shared; c.swept != nil && (k.newest == nil || less(k.newest, c.swept)) {
 		k.newest = c.swept
 	}
 	return c.shared
 }
 
+// A rank says how much a client is used: the one with the least is forgotten.
+type rank struct{ share, reset number }
+
+// before reports whether one with this rank is forgotten sooner.
+func (r rank) before(other rank) bool {
+	return rankLess(r.share, other.share) || !rankLess(other.share, r.share) && less(r.reset, other.reset)
+}
+
+// rank is that of a key, and the one that it may seem to have at a late reading.
+func (c *PerClient[K]) rank(k *Key) (is, seems rank) {
+	now := k.notice(c.reading())
+	is = rank{k.tree.share(now), k.tree.full(now)}
+	if len(k.pending) > 0 {
+		is = rank{plus(is.share, one), most(one, is.reset)}
+	}
+	if reading := whole(c.reading()); c.Late && less(reading, now) {
+		return is, rank{k.tree.share(reading), k.tree.full(reading)}
+	}
+	return is, is
+}
+
 // victim looks at all clients, as weir does at up to eight. One that somebody waits
 // for comes after all others.
 func (c *PerClient[K]) victim() victim[K] {
-	type rank struct{ share, reset number }
 	ranks := map[K]rank{}
-	var lowest *rank
+	var first, least *rank
 	for key, k := range c.held {
-		now := k.notice(c.reading())
-		r := rank{k.tree.share(now), k.tree.full(now)}
-		if len(k.pending) > 0 {
-			r = rank{plus(r.share, one), most(one, r.reset)}
+		is, seems := c.rank(k)
+		ranks[key] = is
+		if first == nil || is.before(*first) {
+			first = &is
 		}
-		ranks[key] = r
-		if lowest == nil || rankLess(r.share, lowest.share) || !rankLess(lowest.share, r.share) && less(r.reset, lowest.reset) {
-			lowest = &r
+		if least == nil || seems.before(*least) {
+			least = &seems
 		}
 	}
-	if lowest == nil {
+	if first == nil {
 		return victim[K]{reset: one} // there is no one
 	}
 	var among []K
 	for key, r := range ranks {
-		if !rankLess(lowest.share, r.share) && equal(r.reset, lowest.reset) {
+		if !least.before(r) {
 			among = append(among, key)
 		}
 	}
-	return victim[K]{among, lowest.reset}
+	return victim[K]{among, first.reset}
 }
 
 // rankLess is less for shares, which weir has as floats.

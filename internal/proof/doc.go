@@ -7,4 +7,9 @@
 //	go test -run='^$' -fuzz=FuzzLimiter -fuzztime=100000x
 //
 // A program that fails is shrunk, and printed as Go.
+//
+// Histories are what several goroutines did at a time, each call with when it began
+// and ended. One is right if there is an order in which the model answers the same.
+//
+//	go test -run=Histories -v -rapid.checks=160 -runs=200    # the long form
 package proof
