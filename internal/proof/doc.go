@@ -11,5 +11,5 @@
 // Histories are what several goroutines did at a time, each call with when it began
 // and ended. One is right if there is an order in which the model answers the same.
 //
-//	go test -run=Histories -v -rapid.checks=160 -runs=200    # the long form
+//	go test -run=Histories -v -rapid.checks=160 -runs=200 -timeout=1h    # the long form
 package proof
