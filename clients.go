@@ -31,7 +31,8 @@ type annex struct {
 	swept uint64
 }
 
-// decide is what every verb about now comes to. It fills out unless that is nil.
+// decide is what every verb about now comes to. It fills out unless that is nil, and
+// knows of no shadow.
 func (c *clients) decide(hash uint64, n int, consume bool, out *Decision) bool {
 	var ok bool
 	if d := c.decider.Load(); d.bucket != nil {
@@ -42,7 +43,7 @@ func (c *clients) decide(hash uint64, n int, consume bool, out *Decision) bool {
 	if consume {
 		c.tally.count(n, ok, c.shadow)
 	}
-	return c.verdict(ok, out)
+	return ok
 }
 
 // decideKey is decide without the counting, for who has to begin again.
@@ -148,7 +149,7 @@ func (c *clients) decideAway(shard *table.Shard[annex], hash uint64, place table
 func (c *clients) decideAs(hash uint64, p *spec, n int, out *Decision) bool {
 	ok := c.decideKeyAs(hash, int64(n), p, out)
 	c.tally.count(n, ok, c.shadow)
-	return c.verdict(ok, out)
+	return ok
 }
 
 // decideKeyAs is decideAs without the counting, for who has to begin again.

@@ -12,10 +12,11 @@ type Layer[R any] struct {
 	cell    *cell
 	clients *clients
 	core    *core
-	key     func(R) (any, bool)    // nil for a Limiter
-	hash    func(R) (uint64, bool) // of the key; likewise
-	cost    func(R) int            // nil for the n of the call
-	remote  *remote                // instead of all but key and cost
+	key     func(R) (any, bool)          // nil for a Limiter
+	hash    func(R) (uint64, bool)       // of the key; likewise
+	cost    func(R) int                  // nil for the n of the call
+	tell    func(R, int, Decision, bool) // whoever watches the limiter of a denial; true: the Decision is known
+	remote  *remote                      // instead of all but key and cost
 }
 
 // Global returns the layer of a limiter that all requests share.
@@ -23,7 +24,7 @@ func Global[R any](l *Limiter) Layer[R] {
 	if l == nil {
 		panic("weir: Global of a nil Limiter")
 	}
-	return Layer[R]{cell: &l.cell, core: &l.core}
+	return Layer[R]{cell: &l.cell, core: &l.core, tell: func(_ R, n int, d Decision, known bool) { l.tell(n, d, known) }}
 }
 
 // By returns the layer of a limiter per client. key says who the client of a
@@ -42,6 +43,11 @@ func By[R any, K comparable](c *PerClient[K], key func(R) (K, bool)) Layer[R] {
 				return 0, false
 			}
 			return c.hash(k), true
+		},
+		tell: func(r R, n int, d Decision, known bool) {
+			if k, ok := key(r); ok {
+				c.tell(k, n, d, known)
+			}
 		},
 	}
 }
@@ -64,9 +70,10 @@ func (l Layer[R]) WithCost(cost func(R) int) Layer[R] {
 // counts as Allowed what all of them allowed, and as Denied what it was the one to
 // deny. One with WithShadow denies nobody.
 type Layers[R any] struct {
-	layers  []Layer[R]
-	remotes []Layer[R]
-	alone   bool // there is but one, which decides as it does without the others
+	layers   []Layer[R]
+	remotes  []Layer[R]
+	alone    bool // there is but one, which decides as it does without the others
+	shadowed bool // one is in shadow
 }
 
 // NewLayers returns the layers. Without any, all is allowed. It panics if one of
@@ -79,6 +86,7 @@ func NewLayers[R any](layers ...Layer[R]) *Layers[R] {
 			l.remotes = append(l.remotes, layer)
 		case layer.core != nil:
 			l.layers = append(l.layers, layer)
+			l.shadowed = l.shadowed || layer.core.shadow
 		default:
 			panic("weir: NewLayers with the zero Layer: make one with Global, By or ByRemote")
 		}
@@ -203,6 +211,9 @@ func (l *Layers[R]) decideTogether(ctx context.Context, r R, n int, v *Verdict, 
 			v.apply(far[i].policy)
 		}
 	}
+	if denied >= 0 || l.shadowed && len(far) == 0 {
+		l.tell(r, all, answers, denied)
+	}
 	switch {
 	case denied >= 0:
 		v.Decision = all.answer(answers, denied)
@@ -233,13 +244,51 @@ func (l *Layer[R]) take(r R, n int, out *Decision) (ok, applies bool) {
 	if l.clients == nil {
 		ok = l.cell.decide(int64(n), true, out)
 		l.core.tally.count(n, ok, l.core.shadow)
-		return l.core.verdict(ok, out), true
+	} else {
+		hash, applies := l.hash(r)
+		if !applies {
+			return unlimited(n, out), false
+		}
+		ok = l.clients.decide(hash, n, true, out)
 	}
-	hash, applies := l.hash(r)
-	if !applies {
-		return unlimited(n, out), false
+	if !ok {
+		ok = l.core.verdict(false, out)
+		if out != nil {
+			l.tell(r, n, *out, true)
+		} else {
+			l.tell(r, n, Decision{}, false)
+		}
 	}
-	return l.clients.decide(hash, n, true, out), true
+	return ok, true
+}
+
+// tell tells of a denial, and of those in shadow where there is none, those who watch
+// the limiters.
+func (l *Layers[R]) tell(r R, all together, answers []Decision, denied int) {
+	for i := range all {
+		a := &all[i]
+		if i != denied && (denied >= 0 || a.wait == 0 || a.core == nil || !a.core.shadow) {
+			continue
+		}
+		for j := range l.layers {
+			layer := &l.layers[j]
+			if layer.core != a.core {
+				continue
+			}
+			if layer.hash != nil {
+				if hash, _ := layer.hash(r); hash != a.hash {
+					continue
+				}
+			}
+			var d Decision
+			if answers != nil {
+				d = answers[i]
+				d.Allowed, d.Shadowed = a.core.shadow, a.core.shadow
+			}
+			layer.tell(r, a.n, d, answers != nil)
+			break
+		}
+	}
 }
 
 // take is what all verbs come to that concern no remote layer.
@@ -261,6 +310,9 @@ func (l *Layers[R]) take(r R, n int, out *Decision) bool {
 	denied := all.charge(answers, false)
 	if denied < 0 {
 		all.count()
+	}
+	if denied >= 0 || l.shadowed {
+		l.tell(r, all, answers, denied)
 	}
 	if out != nil {
 		*out = all.answer(answers, denied)

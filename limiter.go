@@ -3,6 +3,7 @@ package weir
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -11,6 +12,7 @@ import (
 type Limiter struct {
 	core
 	cell    cell
+	watch   atomic.Pointer[watch[struct{}]]
 	setting sync.Mutex // SetPolicy, one at a time
 }
 
@@ -127,5 +129,26 @@ func (l *Limiter) decide(n int, consume bool, d *Decision) bool {
 	if consume {
 		l.tally.count(n, ok, l.shadow)
 	}
-	return l.verdict(ok, d)
+	if ok {
+		return true
+	}
+	ok = l.verdict(false, d)
+	switch {
+	case !consume:
+	case d != nil:
+		l.tell(n, *d, true)
+	default:
+		l.tell(n, Decision{}, false)
+	}
+	return ok
+}
+
+// tell tells of a denial whoever watches.
+func (l *Limiter) tell(n int, d Decision, known bool) {
+	if w := l.watch.Load(); w != nil && n > 0 && w.pace.may() {
+		if !known {
+			d = l.Peek(n)
+		}
+		w.denied(struct{}{}, &l.tally, d)
+	}
 }

@@ -3,6 +3,7 @@ package weir
 import (
 	"context"
 	"hash/maphash"
+	"sync/atomic"
 	"time"
 
 	"github.com/goweir/weir/internal/table"
@@ -20,6 +21,7 @@ import (
 type PerClient[K comparable] struct {
 	seed    maphash.Seed
 	clients *clients
+	watch   atomic.Pointer[watch[K]]
 }
 
 // NewPerClient returns a PerClient that holds nobody. It panics if p is
@@ -46,19 +48,21 @@ func (c *PerClient[K]) hash(key K) uint64 { return maphash.Comparable(c.seed, ke
 // Allow reports whether one more is allowed to the key now, and consumes it if
 // so.
 func (c *PerClient[K]) Allow(key K) bool {
-	return c.clients.decide(c.hash(key), 1, true, nil)
+	return c.clients.decide(c.hash(key), 1, true, nil) || c.denied(key, 1, nil)
 }
 
 // AllowN reports whether n are allowed to the key now, and consumes them if so,
 // or nothing. An n of 0 is always allowed, a negative one never.
 func (c *PerClient[K]) AllowN(key K, n int) bool {
-	return c.clients.decide(c.hash(key), n, true, nil)
+	return c.clients.decide(c.hash(key), n, true, nil) || c.denied(key, n, nil)
 }
 
 // Take consumes n or nothing, as AllowN does, and says more about it.
 func (c *PerClient[K]) Take(key K, n int) Decision {
 	var d Decision
-	c.clients.decide(c.hash(key), n, true, &d)
+	if !c.clients.decide(c.hash(key), n, true, &d) {
+		c.denied(key, n, &d)
+	}
 	return d
 }
 
@@ -66,7 +70,7 @@ func (c *PerClient[K]) Take(key K, n int) Decision {
 // holds no key for it.
 func (c *PerClient[K]) Peek(key K, n int) Decision {
 	var d Decision
-	c.clients.decide(c.hash(key), n, false, &d)
+	c.clients.verdict(c.clients.decide(c.hash(key), n, false, &d), &d)
 	return d
 }
 
@@ -83,14 +87,41 @@ func (c *PerClient[K]) Tokens(key K) int { return c.Peek(key, 0).Remaining }
 // policy that keeps no count, of Unlimited or of 0, what was used is forgotten.
 func (c *PerClient[K]) TakeAs(key K, n int, p Policy) Decision {
 	var d Decision
-	c.clients.decideAs(c.hash(key), mustBeValid(p).spec, n, &d)
+	if !c.clients.decideAs(c.hash(key), mustBeValid(p).spec, n, &d) {
+		c.denied(key, n, &d)
+	}
 	return d
 }
 
 // AllowAs reports whether one more is allowed to the key now under a policy of
 // its own, and consumes it if so, as TakeAs does.
 func (c *PerClient[K]) AllowAs(key K, p Policy) bool {
-	return c.clients.decideAs(c.hash(key), mustBeValid(p).spec, 1, nil)
+	if c.watch.Load() != nil { // who wants the Decision
+		return c.TakeAs(key, 1, p).Allowed
+	}
+	return c.clients.decideAs(c.hash(key), mustBeValid(p).spec, 1, nil) || c.denied(key, 1, nil)
+}
+
+// denied is what becomes of a denial: it lets it pass in shadow, and tells of it. d is
+// what was decided, if that is known.
+func (c *PerClient[K]) denied(key K, n int, d *Decision) bool {
+	ok := c.clients.verdict(false, d)
+	if d != nil {
+		c.tell(key, n, *d, true)
+	} else {
+		c.tell(key, n, Decision{}, false)
+	}
+	return ok
+}
+
+// tell tells of a denial whoever watches.
+func (c *PerClient[K]) tell(key K, n int, d Decision, known bool) {
+	if w := c.watch.Load(); w != nil && n > 0 && w.pace.may() {
+		if !known {
+			d = c.Peek(key, n)
+		}
+		w.denied(key, &c.clients.tally, d)
+	}
 }
 
 // Reserve takes n of the key's at the earliest instant that admits it, which may
