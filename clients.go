@@ -34,11 +34,14 @@ type annex struct {
 // decide is what every verb about now comes to. It fills out unless that is nil, and
 // knows of no shadow.
 func (c *clients) decide(hash uint64, n int, consume bool, out *Decision) bool {
-	var ok bool
-	if d := c.decider.Load(); d.bucket != nil {
-		ok = c.decideWord(d, hash, int64(n), nil, consume, out)
+	var ok, again bool
+	if d := c.decider.Load(); d.bucket != nil { // not decideBy: every call counts
+		ok, again = c.decideWord(d, hash, int64(n), consume, out)
 	} else {
-		ok = c.decideWords(d, hash, int64(n), nil, consume, out)
+		ok, again = c.decideWords(d, hash, int64(n), consume, out)
+	}
+	if again {
+		ok = c.decideKey(hash, int64(n), consume, out)
 	}
 	if consume {
 		c.tally.count(n, ok, c.shadow)
@@ -46,34 +49,37 @@ func (c *clients) decide(hash uint64, n int, consume bool, out *Decision) bool {
 	return ok
 }
 
-// decideKey is decide without the counting, for who has to begin again.
-func (c *clients) decideKey(hash uint64, n int64, consume bool, out *Decision) bool {
-	d := c.decider.Load()
-	if d.bucket != nil {
-		return c.decideWord(d, hash, n, nil, consume, out)
+// decideKey is decide without the counting.
+func (c *clients) decideKey(hash uint64, n int64, consume bool, out *Decision) (ok bool) {
+	for again := true; again; {
+		ok, again = c.decideBy(c.decider.Load(), hash, n, consume, out)
 	}
-	return c.decideWords(d, hash, n, nil, consume, out)
+	return ok
+}
+
+// decideBy has one decider decide. again says that nothing is decided: that one is
+// no longer in force, or another client had to go first.
+func (c *clients) decideBy(d *decider, hash uint64, n int64, consume bool, out *Decision) (ok, again bool) {
+	if d.bucket != nil {
+		return c.decideWord(d, hash, n, consume, out)
+	}
+	return c.decideWords(d, hash, n, consume, out)
 }
 
 func (c *clients) try(hash uint64, n int64) bool { return c.decideKey(hash, n, true, nil) }
 
-// decideWord decides about a state of one word, without a lock if it is there. If
-// as is not nil, the decider's policy is the key's own, and as is that.
-func (c *clients) decideWord(d *decider, hash uint64, n int64, as *spec, consume bool, out *Decision) bool {
+// decideWord decides about a state of one word, without a lock if it is there.
+func (c *clients) decideWord(d *decider, hash uint64, n int64, consume bool, out *Decision) (ok, again bool) {
 	place, found := c.states.Find(hash)
 	if found && place.Epoch() == d.epoch {
 		if ok, moved := d.decideWord(place.Word(), n, consume, out); !moved {
-			return ok
+			return ok, false
 		}
 	}
 	shard := c.lock(hash)
-	if d = shard.Annex.decider; as != nil && !as.is(d.policy) {
+	if shard.Annex.decider != d {
 		shard.Unlock()
-		return c.decideApart(hash, n, as, out)
-	}
-	if d.bucket == nil {
-		shard.Unlock()
-		return c.decideWords(d, hash, n, as, consume, out)
+		return false, true
 	}
 	if found || !shard.Free(place) {
 		if place, found = shard.Find(hash); found {
@@ -82,59 +88,55 @@ func (c *clients) decideWord(d *decider, hash uint64, n int64, as *spec, consume
 				ok = c.decideAway(shard, hash, place, d.now(), n, consume, out)
 			}
 			shard.Unlock()
-			return ok
+			return ok, false
 		}
 	}
 	if c.maxClients > 0 {
-		return c.decideNew(shard, hash, place, d.now(), n, as, consume, out)
+		return c.decideNew(shard, hash, place, d.now(), n, consume, out)
 	}
 	var fresh [1]uint64
-	ok, _ := d.decideWord(&fresh[0], n, consume, out)
+	ok, _ = d.decideWord(&fresh[0], n, consume, out)
 	if fresh[0] == 0 {
 		shard.Unlock()
-		return ok
+		return ok, false
 	}
 	shard.Insert(hash, place, fresh[:])
 	shard.Unlock()
 	c.sweeper.arm(c)
-	return ok
+	return ok, false
 }
 
-// decideWords is decideWord for a state of several words, under its shard's lock,
-// or without it if the state is known to deny.
-func (c *clients) decideWords(d *decider, hash uint64, n int64, as *spec, consume bool, out *Decision) bool {
+// decideWords decides about a state of several words under its shard's lock, or
+// without it if the state is known to deny.
+func (c *clients) decideWords(d *decider, hash uint64, n int64, consume bool, out *Decision) (ok, again bool) {
 	reading := d.now()
 	if d.policy.size == 0 {
 		_, wait := d.policy.decide(state{}, reading, n, out)
-		return wait == 0
+		return wait == 0, false
 	}
 	if out == nil {
 		if c.maxClients == 0 && d.foregone(n) { // else it may count as Overflowed
-			return false
+			return false, false
 		}
 		place, found := c.states.Find(hash)
 		if found && place.Epoch() == d.epoch && d.closed(place.Slot(), reading, n) {
-			return false
+			return false, false
 		}
 	}
 	shard := c.lock(hash)
-	if d = shard.Annex.decider; as != nil && !as.is(d.policy) {
+	if shard.Annex.decider != d {
 		shard.Unlock()
-		return c.decideApart(hash, n, as, out)
-	}
-	if d.bucket != nil {
-		shard.Unlock()
-		return c.decideWord(d, hash, n, as, consume, out)
+		return false, true
 	}
 	place, found := shard.Find(hash)
 	if !found {
-		return c.decideNew(shard, hash, place, reading, n, as, consume, out)
+		return c.decideNew(shard, hash, place, reading, n, consume, out)
 	}
 	defer shard.Unlock()
 	if *place.Word() == apart {
-		return c.decideAway(shard, hash, place, reading, n, consume, out)
+		return c.decideAway(shard, hash, place, reading, n, consume, out), false
 	}
-	return d.decideLocked(place.Slot(), &shard.Annex.logs, reading, n, consume, out)
+	return d.decideLocked(place.Slot(), &shard.Annex.logs, reading, n, consume, out), false
 }
 
 // decideAway decides about an account.
@@ -145,51 +147,45 @@ func (c *clients) decideAway(shard *table.Shard[annex], hash uint64, place table
 	return ok
 }
 
-// decideAs decides about n under a policy of the key's own.
+// decideAs decides about n under a policy of the key's own, which may be the one
+// in force.
 func (c *clients) decideAs(hash uint64, p *spec, n int, out *Decision) bool {
-	ok := c.decideKeyAs(hash, int64(n), p, out)
+	for {
+		d := c.decider.Load()
+		if !p.is(d.policy) {
+			break
+		}
+		if ok, again := c.decideBy(d, hash, int64(n), true, out); !again {
+			c.tally.count(n, ok, c.shadow)
+			return ok
+		}
+	}
+	o := c.open(hash, int64(n), p)
+	if o.overflowed && n > 0 {
+		c.tally.Add(countOverflowed)
+	}
+	var ok bool
+	switch {
+	case o.refused:
+		ok = denyNew(o.victim, int64(n), o.decideAs(p, o.reading, int64(n), false, out), out)
+	case o.keeper == c:
+		ok = o.decideAs(p, o.reading, int64(n), true, out)
+	default:
+		ok = o.decide(o.reading, int64(n), true, out)
+	}
+	o.close()
 	c.tally.count(n, ok, c.shadow)
 	return ok
 }
 
-// decideKeyAs is decideAs without the counting, for who has to begin again.
-func (c *clients) decideKeyAs(hash uint64, n int64, p *spec, out *Decision) bool {
-	switch d := c.decider.Load(); {
-	case !p.is(d.policy):
-		return c.decideApart(hash, n, p, out)
-	case d.bucket != nil:
-		return c.decideWord(d, hash, n, p, true, out)
-	default:
-		return c.decideWords(d, hash, n, p, true, out)
-	}
-}
-
-// decideApart is decideKeyAs when another policy is in force.
-func (c *clients) decideApart(hash uint64, n int64, p *spec, out *Decision) (ok bool) {
-	o := c.open(hash, n, p)
-	if o.overflowed && n > 0 {
-		c.tally.Add(countOverflowed)
-	}
-	switch {
-	case o.refused:
-		ok = denyNew(o.victim, n, o.decideAs(p, o.reading, n, false, out), out)
-	case o.keeper == c:
-		ok = o.decideAs(p, o.reading, n, true, out)
-	default:
-		ok = o.decide(o.reading, n, true, out)
-	}
-	o.close()
-	return ok
-}
-
 // decideNew decides about a key that has no state, and gives it one if it needs
-// one. It unlocks the shard. as is decideWord's.
-func (c *clients) decideNew(shard *table.Shard[annex], hash uint64, place table.Place, reading, n int64, as *spec, consume bool, out *Decision) bool {
+// one. It unlocks the shard.
+func (c *clients) decideNew(shard *table.Shard[annex], hash uint64, place table.Place, reading, n int64, consume bool, out *Decision) (ok, again bool) {
 	d := shard.Annex.decider
 	s := d.open(d.zero, &shard.Annex.logs, reading)
 	s.newest = max(s.newest, shard.Annex.swept)
 	now, wait := d.policy.decide(s, reading, n, out)
-	ok := wait == 0
+	ok = wait == 0
 	takes := ok && consume && n > 0
 	held := true
 	switch {
@@ -206,21 +202,17 @@ func (c *clients) decideNew(shard *table.Shard[annex], hash uint64, place table.
 		if takes {
 			c.sweeper.arm(c)
 		}
-		return ok
+		return ok, false
 	}
-	ok, elsewhere := c.decideOverflow(shard, hash, now, reading, n, consume, ok, out)
-	if !elsewhere && consume && n > 0 {
+	ok, again = c.decideOverflow(shard, hash, now, reading, n, consume, ok, out)
+	if !again && consume && n > 0 {
 		c.tally.Add(countOverflowed)
 	}
 	shard.Unlock()
-	if elsewhere {
+	if again {
 		c.evictElsewhere(reading)
-		if as != nil {
-			return c.decideKeyAs(hash, n, as, out)
-		}
-		return c.decideKey(hash, n, consume, out)
 	}
-	return ok
+	return ok, again
 }
 
 // newSlot returns the slot of a key of which n were taken at an instant, and
