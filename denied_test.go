@@ -61,7 +61,9 @@ func TestADenialByLayersIsToldWhereItIsDenied(t *testing.T) {
 	var told []string
 	limiter := func(name string, n int, opts ...weir.Option) weir.Layer[string] {
 		c := weir.NewPerClient[string](weir.TokenBucket(weir.PerHour(n)), append(opts, weir.WithClock(clock))...)
-		c.OnDenied(func(key string, d weir.Decision) { told = append(told, fmt.Sprint(name, " ", key, " ", d.Limit, d.Shadowed)) })
+		c.OnDenied(func(key string, d weir.Decision) {
+			told = append(told, fmt.Sprint(name, " ", key, " ", d.Limit, d.Shadowed))
+		})
 		return weir.By(c, func(r string) (string, bool) { return name + r, true })
 	}
 	global := weir.New(weir.TokenBucket(weir.PerHour(5)), weir.WithClock(clock))
