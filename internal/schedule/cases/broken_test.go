@@ -73,6 +73,10 @@ var brokens = []struct {
 		Old: "	if !s.bury(old, seen) {",
 		New: "	if p, _ := s.Find(old); !s.bury(old, atomic.LoadUint64(p.Word())) {",
 	}},
+	{"a policy of the key's own is not looked at again", "TakeAsIs", overlay.Change{
+		Old: "			return false, false\n		}\n	}\n	shard := c.lock(hash)\n	if shard.Annex.decider != d {",
+		New: "			return false, false\n		}\n	}\n	shard := c.lock(hash)\n	if d = shard.Annex.decider; false {",
+	}},
 	{"layers give nothing back", "TwoOnLayers/word", overlay.Change{
 		Old: "			a.giveBack()\n",
 		New: "",

@@ -76,10 +76,12 @@ func (t *table) print(out io.Writer) {
 	for _, test := range t.tests {
 		var sum row
 		for _, r := range t.rows[test] {
-			line("    "+r.name, r)
 			sum.join(r)
 		}
 		line(test, &sum)
+		for _, r := range t.rows[test] {
+			line("    "+r.name, r)
+		}
 		all.join(&sum)
 	}
 	line("all", &all)
