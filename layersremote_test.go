@@ -184,59 +184,46 @@ func TestRemoteLayersBindAsOthersDo(t *testing.T) {
 	})
 }
 
-// What is given back is what a receipt would give back, whatever happens between.
+// What is given back is what the model's receipt gives back, whatever happens between.
 func TestRemoteLayersGiveBackExactly(t *testing.T) {
-	for seed := range programs(500) {
+	for seed := range programs(50) {
 		c := randomly(seed + 5000)
-		p := choosePolicy(c, 2)
-		clock := &setClock{now: 1_700_000_000_000_000_000}
-		twin := newLayersTwin(t, p, !c.oneIn(3), weir.WithClock(clock))
-		leaves := newPlainPolicy(p).leaves()
+		p, keys := newPolicy(c), pick(c, 0, 1, 1)
+		var near weir.Layer[visit]
+		w := newWorld(t, c, func(w *world) { near, _ = w.addLayerOf(p, false, keys)(func(visit) (int, bool) { return 0, true }) })
 		far := &farAway{Limiter: weir.New(weir.TokenBucket(weir.Limit{}))} // it always denies
-		layers := weir.NewLayers(twin.layer(byAddr), far.layer())
-		v := visit{addr: 1}
-		var last weir.Decision
-		for step := range 40 {
-			n := chooseN(c, last, leaves)
-			var history []string
-			var program []mixOp
+		layers := weir.NewLayers(near, far.layer())
+		real, model := w.real.keys[0], w.model.keys[0]
+		for range 25 {
+			n := w.nextN()
+			var program []op
 			for range c(4) {
-				o := mixOp{verb: pick(c, "Take", "Take", "Charge", "Refund", "Reserve", "Advance", "SetPolicy", "TakeAs"), n: min(chooseN(c, last, leaves), 1<<30)}
-				o.d = max(0, min(chooseStep(c, clock.now, last, leaves), time.Hour))
-				o.policy = choosePolicy(c, 1)
-				program = append(program, o)
-				history = append(history, o.String())
+				program = append(program, w.next("Take", "Take", "Charge", "Refund", "Reserve", "Advance", "SetPolicy", "TakeAs"))
 			}
-			run := func(verbs mixVerbs) {
-				w := &mixWorld{keys: []mixVerbs{verbs}}
+			run := func(s *side) {
 				for _, o := range program {
 					if o.verb == "Advance" {
-						clock.now += int64(o.d)
+						w.move(w.now() + int64(o.d))
 					} else {
-						w.do(o)
+						s.do(o)
 					}
 				}
 			}
-			began := clock.now
-			far.meantime = func() { run(twin.real(1)) }
-			admitted := twin.plain(1).Peek(n).Allowed
-			layers.Take(v, n)
-			clock.now = began
-			if admitted {
-				receipt := twin.plain(1).ReserveWithin(n, 0)
-				run(twin.plain(1))
+			w.program = append(append(w.program, op{verb: "take and give back, and meanwhile:", n: n}), program...)
+			began := w.now()
+			far.meantime = func() { run(&w.real) }
+			admitted := model.Peek(n).Allowed
+			layers.Take(visit{}, n)
+			if w.move(began); admitted {
+				receipt := model.Reserve(n, 0)
+				run(&w.model)
 				receipt.Settle(0)
+			} else {
+				model.Take(n) // which remembers that it denied
 			}
-			want, got := twin.plain(1).Peek(1), twin.real(1).Peek(1)
-			if want != got {
-				t.Fatalf("%v, seed %d, step %d: %d were taken and given back, meanwhile %q: it is left with\n%+v and not\n%+v",
-					p, seed, step, n, history, got, want)
-			}
-			last = want
-			clock.now = later(clock.now, min(max(0, chooseStep(c, clock.now, last, leaves)), 24*time.Hour))
-			far.meantime = nil
-			twin.real(1).Take(1)
-			twin.plain(1).Take(1)
+			w.same("afterwards", real.Peek(1), model.Peek(1))
+			w.step(op{verb: "Advance", d: min(w.nextStep(), 24*time.Hour)})
+			w.step(op{verb: "Take", n: 1})
 		}
 	}
 }

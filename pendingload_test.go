@@ -175,3 +175,58 @@ func TestReservationsWhenTheClockStepsBack(t *testing.T) {
 		require.Equal(t, before, l.Peek(1), "its instant had come")
 	})
 }
+
+// Goroutines take, reserve, cancel and settle at one instant: what they had in the end and what is left
+// are the capacity. If the policy changes meanwhile, receipts may give back less, never more.
+func TestMixUnderLoadKeepsCount(t *testing.T) {
+	const keys, rounds = 10, 600
+	for _, changes := range []bool{false, true} {
+		for i, p := range lawTwenties() {
+			clock := weir.NewManualClock()
+			clock.Advance(20 * time.Hour)
+			clients := newClients[int](t, p, clock)
+			var had [keys]atomic.Int64
+			var changed atomic.Int64
+			stop := make(chan struct{})
+			var reloads sync.WaitGroup
+			if changes {
+				reloads.Go(func() { lawReload(t, clients.SetPolicy, lawTwenties(), true, &changed, stop) })
+			}
+			together(8, func(g int) {
+				random := rand.New(rand.NewPCG(uint64(g), uint64(i)))
+				for range rounds {
+					key, n := random.IntN(keys), 1+random.IntN(4)
+					switch verb := random.IntN(4); {
+					case verb == 0 && changes:
+						if clients.TakeAs(key, n, weir.SlidingWindow(weir.PerDay(20))).Allowed {
+							had[key].Add(int64(n))
+						}
+					case verb <= 1:
+						if clients.AllowN(key, n) {
+							had[key].Add(int64(n))
+						}
+					default:
+						r := clients.Reserve(key, n)
+						if !r.OK() || r.Delay() > 0 {
+							r.Cancel()
+							break
+						}
+						actual := random.IntN(n + 1)
+						r.Settle(actual)
+						had[key].Add(int64(actual))
+					}
+				}
+			})
+			close(stop)
+			reloads.Wait()
+			for key := range keys {
+				if left := 20 - int(had[key].Load()); changes {
+					require.LessOrEqual(t, clients.Tokens(key), left, "%v", p)
+				} else {
+					require.Equal(t, left, clients.Tokens(key), "%v", p)
+				}
+			}
+			require.Zero(t, clients.Stats().Waiting)
+		}
+	}
+}

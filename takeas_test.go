@@ -1,15 +1,14 @@
 package weir_test
 
 import (
-	"fmt"
 	"math"
 	"runtime"
-	"slices"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/goweir/weir"
+	"github.com/goweir/weir/internal/model"
 	"github.com/stretchr/testify/require"
 )
 
@@ -42,58 +41,13 @@ func TestTakeAsMovesAClientBetweenPlans(t *testing.T) {
 	require.Equal(t, 19, clients.TakeAs("alice", 1, lawEnterprise).Remaining, "30 of 50 used, and one more")
 }
 
-// The oracle's law, key by key, over plans that come and go in any order.
+// The same law, key by key, over plans that come and go in any order.
 func TestTakeAsCarriesByTheLaw(t *testing.T) {
-	for seed := range programs(500) {
+	for seed := range programs(150) {
 		c := randomly(seed + 1<<20)
-		policy := choosePolicy(c, 1)
-		if !slices.ContainsFunc(newPlainPolicy(policy).leaves(), func(p *plainPolicy) bool { _, constant := p.state.(plainSame); return !constant }) {
-			continue // no plain verb looks for the key's state
-		}
-		plans := []weir.Policy{policy, policy.Named("renamed"), choosePolicy(c, 2), choosePolicy(c, 2), choosePolicy(c, 1)}
-		clock := &setClock{}
-		clients := lawClients[int](t, seed, policy, clock)
-		keys := make([]lawKey, 3)
-		for i := range keys {
-			keys[i] = lawKey{plainKey: newPlainKey(policy), under: policy}
-		}
-		var last weir.Decision
-		var history []string
-		var allowed, denied uint64
-		for range 50 {
-			if c.oneIn(3) {
-				clock.now = chooseReading(c, clock.now, last, keys[0].policy.leaves(), false)
-			}
-			i, n, plan, as := int(c(3)), chooseN(c, last, keys[0].policy.leaves()), policy, !c.oneIn(3)
-			if as {
-				plan = plans[c(int64(len(plans)))]
-			}
-			carried := keys[i].carried(clock.now, plan)
-			want, after := carried.take(clock.now, n)
-			history = append(history, fmt.Sprintf("at %d key %d takes %d as %v: %+v", clock.now, i, n, plan, want))
-			switch {
-			case as:
-				lawRequire(t, want, clients.TakeAs(i, n, plan), seed, history)
-			case c.oneIn(2):
-				lawRequire(t, want, clients.Peek(i, n), seed, history)
-				fallthrough
-			default:
-				lawRequire(t, want, clients.Take(i, n), seed, history)
-			}
-			switch {
-			case n > 0 && want.Allowed:
-				keys[i] = lawKey{plainKey: after, under: plan}
-				allowed++
-			case n > 0:
-				denied++
-				if !keys[i].under.Equal(plan) && want.RetryAfter < weir.Never {
-					keys[i].denied = &carried
-				}
-			}
-			last = want
-		}
-		require.Equal(t, allowed, clients.Stats().Allowed)
-		require.Equal(t, denied, clients.Stats().Denied)
+		p, o := newPolicy(c), model.Options{MaxClients: pick(c, 0, 100, 100, 100, 100, 100, 100, 100)}
+		w := newWorld(t, c, func(w *world) { w.addClients(p, o, 3) })
+		w.run(30, "Advance", "Advance", "Take", "Peek", "TakeAs", "TakeAs", "TakeAs")
 	}
 }
 

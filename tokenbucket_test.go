@@ -133,25 +133,44 @@ func TestTokenBucketRetryAtOddRates(t *testing.T) {
 	}
 }
 
+// idealBucket is a bucket whose interval is no whole number of anything.
+type idealBucket struct {
+	interval, burst *big.Rat
+	level           *big.Rat // at last
+	last            int64
+}
+
+// free brings the level to an instant.
+func (b *idealBucket) free(now int64) int {
+	came := big.NewRat(now-b.last, 1)
+	b.level, b.last = came.Add(b.level, came.Quo(came, b.interval)), now
+	if b.level.Cmp(b.burst) > 0 {
+		b.level = b.burst
+	}
+	return int(floorDiv(b.level.Num(), b.level.Denom()).Int64())
+}
+
+func (b *idealBucket) take(n int) { b.level = new(big.Rat).Sub(b.level, big.NewRat(int64(n), 1)) }
+
 // TestTokenBucketBetweenExactAndSlow: it never admits what a bucket at the exact rate would not
 // have, and always what one that is slower by the documented error would.
 func TestTokenBucketBetweenExactAndSlow(t *testing.T) {
 	for i, test := range sustainedRates {
-		exact := newPlainTokens(test.limit.Burst(), exactInterval(test.limit))
-		slower := new(big.Rat).Add(big.NewRat(1, 1), big.NewRat(test.perMillion, 1_000_000))
-		slow := newPlainTokens(test.limit.Burst(), slower.Mul(slower, exact.interval))
-		var fast, late plainState = exact, slow
+		burst := big.NewRat(int64(test.limit.Burst()), 1)
+		exact := &idealBucket{interval: exactInterval(test.limit), burst: burst, level: burst}
+		slower := big.NewRat(1_000_000+test.perMillion, 1_000_000)
+		slow := &idealBucket{interval: slower.Mul(slower, exact.interval), burst: burst, level: burst}
 		c := randomly(uint64(i))
 		clock := &setClock{}
 		limiter := weir.New(weir.TokenBucket(test.limit), weir.WithClock(clock))
 		for range 1500 {
 			d := limiter.Peek(0)
-			now := bigInt(clock.now)
-			require.LessOrEqual(t, d.Remaining, fast.free(now), "%v at %d", test.limit, clock.now)
-			require.GreaterOrEqual(t, d.Remaining, late.free(now), "%v at %d", test.limit, clock.now)
+			require.LessOrEqual(t, d.Remaining, exact.free(clock.now), "%v at %d", test.limit, clock.now)
+			require.GreaterOrEqual(t, d.Remaining, slow.free(clock.now), "%v at %d", test.limit, clock.now)
 			n := pick(c, 1, 1, 2, d.Remaining, int(1+c(int64(test.limit.Burst()))))
 			if limiter.AllowN(n) && n > 0 {
-				fast, late = fast.taken(now, n), late.taken(now, n)
+				exact.take(n)
+				slow.take(n)
 				continue
 			}
 			if d := limiter.Peek(n); d.RetryAfter < weir.Never {
@@ -273,12 +292,4 @@ var spans = []time.Duration{
 	math.MinInt64, -1, 0, 1, 2, 3, 125, time.Microsecond, 100*time.Millisecond - 1, 100 * time.Millisecond,
 	100*time.Millisecond + 1, time.Second - 1, time.Second, time.Second + 1, 13 * time.Second, time.Hour, time.Hour + 1, 2*time.Hour + 1,
 	2*time.Hour + 2, year, 30 * year, 30*year + 1, 30*year + 2, 250 * year, math.MaxInt64 - 1, math.MaxInt64,
-}
-
-// saturated returns n as an int, or the greatest int.
-func saturated(n *big.Int) int {
-	if n.Cmp(bigInt(math.MaxInt)) > 0 {
-		return math.MaxInt
-	}
-	return int(n.Int64())
 }
