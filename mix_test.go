@@ -81,6 +81,29 @@ func (w *world) reserveAndCancel() {
 	}
 }
 
+// Out of the middle of what a bucket is owed much is given back while most of it is outstanding still: time
+// goes in small steps.
+func TestMixSettlesInAnyOrder(t *testing.T) {
+	for seed := range programs(200) {
+		c := randomly(seed + 1<<43)
+		p := weir.TokenBucket(weir.Per(1+int(c(12)), pick(c, 10*time.Second, 13*time.Second, 997)).WithBurst(5 + int(c(20))))
+		if c.oneIn(4) {
+			p = weir.All(p, chooseSmall(c))
+		}
+		w := newWorld(t, c, func(w *world) {
+			if seed%2 == 0 {
+				w.addLimiter(p, model.Options{})
+			} else {
+				w.addClients(p, model.Options{MaxClients: 100}, 1)
+			}
+		})
+		for range 30 {
+			w.step(op{verb: "Advance", d: time.Duration(c(int64(w.last.ResetAfter/4) + 2))})
+			w.run(1, "Take", "Take", "Reserve", "Reserve", "Reserve", "Settle", "Settle", "Settle", "Settle", "Cancel", "Refund", "Charge")
+		}
+	}
+}
+
 // Who there is no place for is denied, or shares a state, or takes the place of another.
 func TestMixOfMoreClientsThanThereMayBe(t *testing.T) {
 	for seed := range programs(80) {

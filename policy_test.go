@@ -80,7 +80,7 @@ func TestOraclePolicies(t *testing.T) {
 
 // TestOracleRandomPolicies walks random nestings of random policies.
 func TestOracleRandomPolicies(t *testing.T) {
-	for seed := range programs(200) {
+	for seed := range programs(150) {
 		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) {
 			c := randomly(seed)
 			newWalk(t, choosePolicy(c, 3)).run(c, 40, always, seed%2 == 0)
