@@ -30,7 +30,7 @@ func (w *watch[K]) denied(key K, t *tally, d Decision) {
 // A pace lets through ten at once and one a second from then on. Who is not let
 // through reads one word, and writes none.
 type pace struct {
-	used   atomic.Int32
+	used   atomic.Int64
 	giving atomic.Bool // a timer will give one back
 }
 
@@ -60,9 +60,9 @@ func (p *pace) start() {
 }
 
 func (p *pace) give() {
-	left := p.used.Add(-1)
+	p.used.Add(-1)
 	p.giving.Store(false)
-	if left > 0 || p.used.Load() > 0 { // or somebody came before giving was false
+	if p.used.Load() > 0 {
 		p.start()
 	}
 }

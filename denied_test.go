@@ -39,6 +39,7 @@ func TestDenialsAreToldTenAtOnceAndThenOneASecond(t *testing.T) {
 		}
 		require.Equal(t, int32(10), told.Load())
 		time.Sleep(3500 * time.Millisecond)
+		synctest.Wait()
 		for range 100 {
 			clients.Allow("a")
 		}
@@ -133,6 +134,7 @@ func TestALogOfDenialsSaysHowManyWereLeftOut(t *testing.T) {
 		require.Equal(t, "level=WARN msg=denied client=somebody policy=hourly retry_after=1h0m0s", lines[0])
 		text.Reset()
 		time.Sleep(time.Second)
+		synctest.Wait()
 		clients.Allow("a")
 		require.Equal(t, "level=WARN msg=denied client=somebody policy=hourly retry_after=59m59s left_out=20\n", text.String())
 	})

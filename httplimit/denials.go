@@ -49,15 +49,9 @@ func (l *denialLog) log(m *Middleware, r *http.Request, d *weir.Decision) {
 	}
 	attrs := []slog.Attr{
 		slog.String("client", shorten(m.clientOf(r), longestClient)),
-		slog.String("policy", d.Policy),
 		slog.String("method", shorten(r.Method, longestMethod)),
 		slog.String("path", shorten(r.URL.Path, longestPath)),
-	}
-	if d.RetryAfter != weir.Never {
-		attrs = append(attrs, slog.Duration("retry_after", d.RetryAfter))
-	}
-	if d.Shadowed {
-		attrs = append(attrs, slog.Bool("shadowed", true))
+		slog.Any("", *d),
 	}
 	if n := l.leftOut.Swap(0); n > 0 {
 		attrs = append(attrs, slog.Uint64("left_out", n))
