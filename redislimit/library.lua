@@ -8,7 +8,7 @@
 --           T us ticks burst    a token bucket of that interval
 --           F count period unit a fixed window, of a period in us (unit 1) or ns (unit 1000)
 --           C count period unit a sliding counter
---           W count period      a sliding window's log, of a period in us
+--           W count period early a sliding window's log, of a period in us, rounded up by so many ns
 --           K capacity          a limit that time does not change; -1 for none
 --           A parts, O parts    all and first-of; the parts follow
 --           ?                   nobody knows: everything is used
@@ -142,6 +142,12 @@ local function micros(l, units)
   return ceil(units / l.unit)
 end
 
+-- A leaf's units as us, and by how many ns those are more. early is what units of us are too many by already.
+local function rounded(l, units, early)
+  local us = micros(l, units)
+  return us, l.unit == 1 and early or us * 1000 - units
+end
+
 -- Brings a leaf from the instant newest, nil for one that was never used, to another that is not before it.
 local function see(l, at, newest)
   local kind = l.kind
@@ -156,7 +162,7 @@ local function see(l, at, newest)
     if not newest or l.start ~= start then
       l.start, l.used = start, 0
     end
-    l.left = micros(l, l.period - rest)
+    l.left, l.early = rounded(l, l.period - rest, 0)
   elseif kind == 'C' then
     local rest = elapsed(l, at)
     local start = at - floor(rest / l.unit)
@@ -224,39 +230,52 @@ local function fit(l, us, ticks)
   return n, u > 0 or t > 0
 end
 
--- Until a count whose weight is left / period, and falling, weighs at most some number.
+-- Until a count whose weight is left / period, and falling, weighs at most some number: in the leaf's units, and by how
+-- many ns those are too many if they are us.
 local function untilAtMost(l, weighted, most, left)
   if most >= weighted then
-    return 0
+    return 0, 0
   end
-  return left - min((muldiv(most, l.period, weighted)), left)
+  local passed, rest = muldiv(most, l.period, weighted)
+  if passed >= left then
+    return 0, 0
+  end
+  return left - passed, floor(rest * 1000 / weighted)
 end
 
+-- How long until a leaf admits n, and by how many ns that was rounded up: memory, which compares waits, has those.
 local function leafWait(l, at, n)
   local kind = l.kind
   if n < 0 or n > l.capacity then
-    return huge
+    return huge, 0
   elseif n == 0 or kind == 'K' then
-    return 0
+    return 0, 0
   elseif kind == 'T' then
     local us, ticks = minus(l.us, l.ticks, intervals(l, l.capacity - n))
-    return us < 0 and 0 or us + (ticks > 0 and 1 or 0)
+    if us < 0 or ticks == 0 then
+      return max(us, 0), 0
+    end
+    return us + 1, 1000 - ceil(ticks / 8)
   elseif kind == 'F' then
-    return n <= l.capacity - l.used and 0 or l.left
+    if n <= l.capacity - l.used then
+      return 0, 0
+    end
+    return l.left, l.early
   elseif kind == 'C' then
     local free = l.capacity - n
     if l.current <= free then
-      return micros(l, untilAtMost(l, l.previous, free - l.current, l.left))
+      return rounded(l, untilAtMost(l, l.previous, free - l.current, l.left))
     end
-    return micros(l, l.left + untilAtMost(l, l.current, free, l.period))
+    local wait, early = untilAtMost(l, l.current, free, l.period)
+    return rounded(l, l.left + wait, early)
   end
   if n <= l.capacity - l.used then
-    return 0
+    return 0, 0
   end
   local last = search(l.first, l.length - 1, function(i)
     return since(l, i + 1) <= l.capacity - n
   end)
-  return entry(l, last) + l.period - at
+  return entry(l, last) + l.period - at, l.early
 end
 
 -- How much of the capacity is not there, rounded up.
@@ -392,8 +411,8 @@ local function parse(args, at, leaves)
     p.capacity = first < 0 and huge or first
     return p, at + 2
   elseif p.kind == 'W' then
-    p.capacity, p.period, p.unit = first, second, 1
-    return p, at + 3
+    p.capacity, p.period, p.unit, p.early = first, second, 1, third
+    return p, at + 4
   end
   p.capacity, p.period, p.unit = first, second, third
   return p, at + 4
@@ -423,19 +442,22 @@ local function learn(args, at, id)
   return plan, at
 end
 
--- How long until n would be admitted, and the leaf that sets it.
+-- How long until n would be admitted, the leaf that sets it, and by how many ns that was rounded up.
 local function blocker(p, at, n)
   if p.number then
-    return leafWait(p, at, n), p
+    local wait, early = leafWait(p, at, n)
+    return wait, p, early
   end
-  local wait, leaf
+  local wait, leaf, early
   for i, part in ipairs(p) do
-    local w, l = blocker(part, at, n)
-    if i == 1 or p.kind == 'A' and w > wait or p.kind == 'O' and w < wait then
-      wait, leaf = w, l
+    local w, l, e = blocker(part, at, n)
+    local longer = i == 1 or w > wait or w == wait and e < early
+    local shorter = i == 1 or w < wait or w == wait and e > early
+    if p.kind == 'A' and longer or p.kind == 'O' and shorter then
+      wait, leaf, early = w, l, e
     end
   end
-  return wait, leaf
+  return wait, leaf, early
 end
 
 -- The most that would be admitted after n, for which there is no wait, was taken; the leaf that sets it; and what that pays.
@@ -524,7 +546,29 @@ local function spend(p, at, n)
   return spent
 end
 
--- As many intervals of another length, rounded up to a tick; from 6 days an interval on, to a microsecond.
+-- A span that is shorter than an interval, times b, in intervals: the whole ones, and what is over.
+local function intervalsOf(l, us, ticks, b)
+  local q, over, overTicks, bit = 0, 0, 0, 2 ^ 50
+  local function add(u, t)
+    over, overTicks = plus(over, overTicks, u, t)
+    local less, lessTicks = minus(over, overTicks, l.interval, l.intervalTicks)
+    if less >= 0 then
+      q, over, overTicks = q + 1, less, lessTicks
+    end
+  end
+  while bit >= 1 do
+    q = 2 * q
+    add(over, overTicks)
+    if b >= bit then
+      b = b - bit
+      add(us, ticks)
+    end
+    bit = bit / 2
+  end
+  return q, over, overTicks
+end
+
+-- As many intervals of another length: debt * interval' / interval, rounded up to a tick.
 local function carryDebt(from, to)
   local n = fit(from, from.us, from.ticks)
   if n >= to.capacity then
@@ -532,21 +576,14 @@ local function carryDebt(from, to)
     return
   end
   local us, ticks = minus(from.us, from.ticks, intervals(from, n))
-  local exact = max(from.interval, to.interval) < 2 ^ 52 / TICKS - 1
-  local function span(u, t)
-    return exact and u * TICKS + t or u + (t > 0 and 1 or 0)
-  end
-  local part, rest = muldiv(span(us, ticks), span(to.interval, to.intervalTicks), exact and span(from.interval, from.intervalTicks) or from.interval)
-  if rest > 0 then
-    part = part + 1
-  end
+  local part, over, overTicks = intervalsOf(from, us, ticks, to.interval)
+  local partTicks, rest, restTicks = intervalsOf(from, over, overTicks, TICKS)
+  local more, moreRest, moreRestTicks = intervalsOf(from, us, ticks, to.intervalTicks)
+  rest, restTicks = plus(rest, restTicks, moreRest, moreRestTicks)
+  local fits, odd = fit(from, rest, restTicks)
+  partTicks = partTicks + more + fits + (odd and 1 or 0)
   us, ticks = intervals(to, n)
-  if exact then
-    us, ticks = plus(us, ticks, floor(part / TICKS), part % TICKS)
-  else
-    us = us + part
-  end
-  to.us, to.ticks = us, ticks
+  to.us, to.ticks = plus(us, ticks, part + floor(partTicks / TICKS), partTicks % TICKS)
 end
 
 -- Each entry with the part of its life that it has left, the newest ones if not all fit.

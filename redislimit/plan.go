@@ -97,8 +97,9 @@ func (pl *plan) addLimited(p weir.Policy, l weir.Limit, capacity int) error {
 		return nil
 	case weir.AlgorithmSlidingWindow:
 		pl.logs++
+		up := (l.Period() + time.Microsecond - 1).Truncate(time.Microsecond)
 		pl.say("W", capacity)
-		pl.words = append(pl.words, strconv.FormatInt(int64((l.Period()+time.Microsecond-1)/time.Microsecond), 10))
+		pl.words = append(pl.words, strconv.FormatInt(int64(up/time.Microsecond), 10), strconv.FormatInt(int64(up-l.Period()), 10))
 		return nil
 	case weir.AlgorithmSlidingCounter:
 		windows = "C"
