@@ -1,0 +1,3 @@
+module github.com/goweir/weir/internal/mutate
+
+go 1.25.0
