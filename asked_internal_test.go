@@ -1,0 +1,91 @@
+package weir
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// askedOf returns a request's question to a Limiter or a PerClient, as it has found the state.
+func askedOf(l *Limiter, c *clients, n int) *asked {
+	a := &asked{n: n}
+	if c != nil {
+		a.clients, a.core, a.hash = c, &c.core, someHash
+	} else {
+		a.cell, a.core = &l.cell, &l.core
+	}
+	a.find()
+	if a.word != nil {
+		a.askWord(a.decider.now())
+	}
+	return a
+}
+
+// TestAWordIsFoundWhereAStateIsOne: not if it is not held, or is apart, or is one of several words.
+func TestAWordIsFoundWhereAStateIsOne(t *testing.T) {
+	bucket := TokenBucket(Per(3, 30*time.Second))
+	l := asWord(New(bucket, WithClock(NewManualClock())))
+	require.Equal(t, &l.cell.held.Load().slot[0], askedOf(l, nil, 1).word)
+	r := l.Reserve(3)
+	require.True(t, r.OK())
+	r = l.Reserve(1)
+	require.Nil(t, askedOf(l, nil, 1).word, "apart")
+	require.Nil(t, askedOf(New(bucket, WithClock(NewManualClock())), nil, 1).word, "of two words")
+
+	c := oneWord(bucket, NewManualClock())
+	require.Nil(t, askedOf(nil, c, 1).word, "not held")
+	require.True(t, c.allow(someHash))
+	place, _ := c.states.Find(someHash)
+	require.Equal(t, place.Word(), askedOf(nil, c, 1).word)
+	d := *c.decider.Load()
+	d.epoch++
+	c.decider.Store(&d)
+	require.Nil(t, askedOf(nil, c, 1).word, "of another epoch")
+}
+
+// TestAWordIsAskedWhatItWouldTell: as any other state, to the nanosecond.
+func TestAWordIsAskedWhatItWouldTell(t *testing.T) {
+	clock := NewManualClock()
+	l := asWord(New(TokenBucket(Per(3, 30)), WithClock(clock)))
+	for range 4 {
+		for n, want := range map[int]time.Duration{-1: Never, 0: 0, 1: l.Peek(1).RetryAfter, 3: l.Peek(3).RetryAfter, 4: Never} {
+			a := askedOf(l, nil, n)
+			require.Equal(t, want, a.wait, "%d", n)
+		}
+		l.Allow()
+		clock.Advance(1)
+	}
+}
+
+// TestAWordThatOthersChangeIsChargedAsItIsByThen: or not at all.
+func TestAWordThatOthersChangeIsChargedAsItIsByThen(t *testing.T) {
+	for name, c := range map[string]struct {
+		meanwhile func(l *Limiter)
+		charged   bool
+		left      int
+	}{
+		"nobody":          {func(*Limiter) {}, true, 1},
+		"one is taken":    {func(l *Limiter) { l.Allow() }, true, 0},
+		"all are taken":   {func(l *Limiter) { l.AllowN(3) }, false, 0},
+		"two are taken":   {func(l *Limiter) { l.AllowN(2) }, false, 1},
+		"it comes apart":  {func(l *Limiter) { l.AllowN(2); l.Reserve(2) }, false, 0},
+		"one is reserved": {func(l *Limiter) { l.Reserve(1) }, true, 0},
+		"time has passed": {func(l *Limiter) { l.AllowN(3); l.clock.(*ManualClock).Advance(30 * time.Second) }, true, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := asWord(New(TokenBucket(Per(3, 30*time.Second)), WithClock(NewManualClock())))
+			a := askedOf(l, nil, 2)
+			require.Zero(t, a.wait)
+			c.meanwhile(l)
+			require.Equal(t, c.charged, a.chargeWord())
+			require.Equal(t, c.charged, a.charged)
+			require.Equal(t, c.left, l.Tokens())
+			if c.charged {
+				require.Equal(t, a.few[0], *a.word)
+				a.giveBack()
+				require.Equal(t, c.left+2, l.Tokens())
+			}
+		})
+	}
+}
