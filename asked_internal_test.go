@@ -27,9 +27,8 @@ func TestAWordIsFoundWhereAStateIsOne(t *testing.T) {
 	bucket := TokenBucket(Per(3, 30*time.Second))
 	l := asWord(New(bucket, WithClock(NewManualClock())))
 	require.Equal(t, &l.cell.held.Load().slot[0], askedOf(l, nil, 1).word)
-	r := l.Reserve(3)
-	require.True(t, r.OK())
-	r = l.Reserve(1)
+	require.True(t, l.Reserve(3).OK())
+	require.True(t, l.Reserve(1).OK())
 	require.Nil(t, askedOf(l, nil, 1).word, "apart")
 	require.Nil(t, askedOf(New(bucket, WithClock(NewManualClock())), nil, 1).word, "of two words")
 
