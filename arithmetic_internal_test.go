@@ -66,3 +66,37 @@ func TestDivisionRoundsDownOrUp(t *testing.T) {
 	require.EqualValues(t, uint64(math.MaxUint64)/6*5+2, quotient) // the rest of the division by 6 is 3, and 15/6 is 2
 	require.False(t, exact)
 }
+
+// TestAnIntervalIsRoundedUp: and is nothing where nothing, or everything, passes.
+func TestAnIntervalIsRoundedUp(t *testing.T) {
+	for l, want := range map[Limit]uint64{
+		Per(1, 1): 8, Per(8, 1): 1, Per(9, 1): 1, Per(7, 1): 2, Per(3, 10): 27,
+		Unlimited(): 0, {}: 0, Per(0, 10): 0, Per(3, 10).WithBurst(0): 0,
+	} {
+		require.Equal(t, want, l.interval(), "%v", l)
+	}
+	require.False(t, Unlimited().deniesAll())
+	require.True(t, Limit{}.deniesAll())
+}
+
+// TestACarriedDebtIsAsManyTokens: rounded up, and no more than all there are.
+func TestACarriedDebtIsAsManyTokens(t *testing.T) {
+	buckets := []bucket{{1, 8}, {8, 80}, {27, 81}, {1 << 40, 1 << 60}, {1 << 62, 1 << 62}}
+	now := int64(1e18)
+	for _, from := range buckets {
+		for _, to := range buckets {
+			for _, debt := range []uint64{1, 7, 8, from.interval, from.interval + 1, from.capacity - 1, from.capacity, from.capacity + 5, 1 << 63} {
+				b, c := tokenBucket{bucket: from}, tokenBucket{bucket: to}
+				want := new(big.Int).Mul(new(big.Int).SetUint64(debt), new(big.Int).SetUint64(to.interval))
+				want.Add(want, new(big.Int).SetUint64(from.interval-1)).Div(want, new(big.Int).SetUint64(from.interval))
+				if most := new(big.Int).SetUint64(to.capacity); want.Cmp(most) > 0 {
+					want = most
+				}
+				if b == c {
+					want.SetUint64(debt) // with what it is overdrawn by
+				}
+				require.Equal(t, c.wordOrFull(want.Uint64(), now), b.carry(debt, c, now), "%d from %v to %v", debt, from, to)
+			}
+		}
+	}
+}

@@ -1,0 +1,79 @@
+package weir
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// windows are policies with logs of several sizes, and some without.
+func windows() []Policy {
+	w, other := SlidingWindow(PerSecond(5)), SlidingWindow(PerHour(1000))
+	return []Policy{
+		w, other, SlidingWindow(PerSecond(2)), TokenBucket(PerSecond(5)), SlidingCounter(PerSecond(5)), TokenBucket(Unlimited()),
+		All(w, TokenBucket(PerSecond(9))), All(w, other), FirstOf(w, other), FirstOf(FixedWindow(PerSecond(3)), other), orUnlimited(w),
+	}
+}
+
+// orUnlimited is a combination whose first part is always there.
+func orUnlimited(p Policy) Policy { return FirstOf(p, TokenBucket(Unlimited())) }
+
+func requireNoLogs(t *testing.T, b *logbook, of ...any) {
+	t.Helper()
+	for _, a := range b.arenas {
+		require.True(t, a.Empty(), of...)
+	}
+}
+
+// TestALimiterLeavesNoLogBehind: whatever it was changed to, reserved and cancelled.
+func TestALimiterLeavesNoLogBehind(t *testing.T) {
+	for _, from := range windows() {
+		for _, to := range windows() {
+			clock := NewManualClock()
+			l := New(from, WithClock(clock))
+			for range 3 {
+				l.Allow()
+				clock.Advance(1)
+			}
+			first, second := l.Reserve(1), l.Reserve(2)
+			require.NoError(t, l.SetPolicy(to))
+			first.Cancel()
+			second.Settle(0)
+			l.AllowN(2)
+			l.Refund(1)
+			l.Reset()
+			requireNoLogs(t, &l.cell.logs, "from %v to %v", from, to)
+		}
+	}
+}
+
+// TestClientsThatGoLeaveNoLogBehind: swept, evicted or reset, under the policy of all or their own.
+func TestClientsThatGoLeaveNoLogBehind(t *testing.T) {
+	for _, p := range windows() {
+		for _, as := range windows() {
+			for name, goes := range map[string]func(c *PerClient[int], clock *ManualClock){
+				"swept":   func(c *PerClient[int], clock *ManualClock) { clock.Advance(48 * time.Hour); c.Sweep() },
+				"evicted": func(c *PerClient[int], _ *ManualClock) { c.Allow(2); c.Reset(2); c.Reset(1) },
+				"opened":  func(c *PerClient[int], _ *ManualClock) { c.TakeAs(2, 1, as); c.Reset(2); c.Reset(1) },
+				"reset":   func(c *PerClient[int], _ *ManualClock) { c.Reset(1) },
+				"changed": func(c *PerClient[int], _ *ManualClock) { _ = c.SetPolicy(as); c.Reset(1) },
+			} {
+				clock := NewManualClock()
+				c := NewPerClient[int](p, WithClock(clock), WithSweepEvery(0), WithMaxClients(1, EvictFullest))
+				c.Allow(1)
+				c.TakeAs(1, 2, as)
+				c.Peek(1, 1)
+				c.AllowN(1, 2)
+				c.TakeAs(1, 1, SlidingWindow(PerMinute(1)))
+				r := c.Reserve(1, 1)
+				r.Cancel()
+				goes(c, clock)
+				for i := range c.clients.states.Shards() {
+					requireNoLogs(t, &c.clients.states.Shards()[i].Annex.logs, "%s: %v, %v", name, p, as)
+				}
+				require.Zero(t, c.Len())
+			}
+		}
+	}
+}
