@@ -11,7 +11,8 @@
 // All mutants of a package are compiled at once (mutant schemata: Untch, Offutt and
 // Harrold, ISSTA 1993): every place that is mutated asks at run time whether it is
 // to be wrong. So a mutant costs no compilation, only the tests that come by its
-// place, and those stop at the first failure. Package switches has what the places
+// place, and those stop at the first failure. One that does not end in time is run
+// again with four times as much, and then counts as killed. Package switches has what the places
 // call. The mutated files are an overlay of the go command: nothing in the tree is
 // written to.
 //

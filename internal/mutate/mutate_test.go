@@ -33,7 +33,7 @@ func everything() options {
 		match:   regexp.MustCompile(""),
 		tests:   regexp.MustCompile("."),
 		workers: 2,
-		limits:  limits{timeout: 5 * time.Second, memoryKB: 8 << 20, slow: 10 * time.Minute},
+		limits:  limits{timeout: time.Second, memoryKB: 8 << 20, slow: 10 * time.Minute},
 	}
 }
 
@@ -71,7 +71,7 @@ func TestEveryMutantComesToWhatItShould(t *testing.T) {
 // TestAnEndlessMutantIsStopped: it counts as killed, and says how.
 func TestAnEndlessMutantIsStopped(t *testing.T) {
 	o := everything()
-	o.limits.timeout = time.Second
+	o.limits.timeout = 200 * time.Millisecond
 	o.match = regexp.MustCompile(`i > 0 -> i >= 0`)
 	mutants, err := mutate(context.Background(), sample(t), t.TempDir(), o)
 	if err != nil {
