@@ -12,15 +12,22 @@ import (
 func TestAHoleIsKeptWhileAReceiptMayAskForIt(t *testing.T) {
 	a := &account{hash: 1, ledger: &ledger{}}
 	a.bore(hole{}, 10, 0)
+	a.bore(hole{}, 10, -5)
 	require.Nil(t, a.line, "nobody has a receipt")
 
 	a.mark(100)
 	require.Equal(t, receipts{until: 100, since: 1}, a.ledger.marks[1])
 	a.mark(50)
-	a.mark(100)
 	require.Equal(t, receipts{until: 100, since: 1}, a.ledger.marks[1])
 	a.mark(200)
 	require.Equal(t, receipts{until: 200, since: 1}, a.ledger.marks[1])
+
+	other := &account{hash: 2, ledger: &ledger{marks: map[uint64]receipts{3: {}}}}
+	other.mark(-5)
+	require.Equal(t, map[uint64]receipts{2: {until: -5, since: 1}, 3: {}}, other.ledger.marks)
+	other.bore(hole{}, 1, -8)
+	other.line.forget(-7)
+	require.True(t, other.line.empty())
 
 	a.bore(hole{}, 0, 10)
 	a.bore(hole{}, 10, 200)
@@ -64,7 +71,7 @@ func TestTooManyHolesVoidTheOldestReceipts(t *testing.T) {
 // TestAWordMovesByTheHolesBeforeIt: of its leaf, and younger than its receipt.
 func TestAWordMovesByTheHolesBeforeIt(t *testing.T) {
 	l := &line{holes: []hole{{seq: 5, leaf: 1, top: 100, gone: 10}, {seq: 6, leaf: 2, top: 100, gone: 50}, {seq: 7, leaf: 1, top: 80, gone: 20}}}
-	for word, want := range map[uint64]uint64{120: 90, 100: 70, 95: 70, 90: 70, 85: 65, 80: 60, 70: 60, 60: 60, 59: 59, 0: 0} {
+	for word, want := range map[uint64]uint64{120: 90, 100: 70, 95: 70, 91: 70, 90: 70, 85: 65, 80: 60, 70: 60, 61: 60, 60: 60, 59: 59, 0: 0} {
 		require.Equal(t, want, l.moved(word, 1, 4), "%d", word)
 	}
 	require.EqualValues(t, 80, l.moved(100, 1, 5), "the receipt knows of the first hole")

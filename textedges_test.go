@@ -3,6 +3,7 @@ package weir_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -61,5 +62,28 @@ func TestNothingIsSuggestedForWhatIsNotUnderstoodWhole(t *testing.T) {
 		_, err := weir.ParseLimit(text)
 		_, ok := suggested(err)
 		require.False(t, ok, "%q: %v", text, err)
+	}
+}
+
+// TestNothingIsSuggestedForAnAlgorithmThatIsNoLimit: nor for a text too long to be understood.
+func TestNothingIsSuggestedForAnAlgorithmThatIsNoLimit(t *testing.T) {
+	for _, text := range []string{"per second", "per" + strings.Repeat(" ", 120) + "10 seconds"} {
+		_, err := weir.ParsePolicy(text)
+		require.ErrorContains(t, err, `unknown algorithm "per": it is one of token-bucket, `)
+	}
+}
+
+// TestANameIsToldWhilePeopleWait: a policy is looked at ahead of them under its own name.
+func TestANameIsToldWhilePeopleWait(t *testing.T) {
+	for _, p := range []weir.Policy{
+		weir.MustParsePolicy(`sliding-window 2/10s as "x"`),
+		weir.SlidingWindow(weir.Per(2, 10*time.Second)).Named("x"),
+		weir.TokenBucket(weir.Per(2, 10*time.Second)).Named("x"),
+	} {
+		limiter := weir.New(p, weir.WithClock(weir.NewManualClock()))
+		require.True(t, limiter.AllowN(2))
+		require.Positive(t, limiter.Reserve(1).Delay())
+		require.Equal(t, "x", limiter.Take(1).Policy)
+		require.Equal(t, "x", limiter.Peek(0).Policy)
 	}
 }
