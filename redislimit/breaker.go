@@ -5,30 +5,48 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/sony/gobreaker/v2"
 )
 
 // ErrUnavailable is the error of a decision for which the store was not asked,
-// because it has not answered lately. It is asked again twice a second.
+// because it has not answered lately. It is asked again four times a second.
 var ErrUnavailable = errors.New("the store does not answer")
 
 const (
-	// tripAfter is how many errors in a row it takes not to ask the store any more.
-	tripAfter = 5
+	// tripAfter is how many failures in a row it takes not to ask the store any more.
+	tripAfter = 3
 	// probeAfter is when it is asked again, by one.
-	probeAfter = 500 * time.Millisecond
+	probeAfter = 250 * time.Millisecond
 )
 
-func newBreaker() *gobreaker.CircuitBreaker[Reply] {
-	return gobreaker.NewCircuitBreaker[Reply](gobreaker.Settings{
+// A breaker keeps those who would ask a store from one that fails.
+//
+//	a failure counts  =>  its request began after the last failure that counted
+//
+// A connection that breaks may take many requests with it, and is one failure.
+type breaker struct {
+	*gobreaker.CircuitBreaker[Reply]
+	start time.Time
+	last  atomic.Int64 // since start, in nanoseconds, of the failure that counted last
+}
+
+func newBreaker() *breaker {
+	return &breaker{start: time.Now(), CircuitBreaker: gobreaker.NewCircuitBreaker[Reply](gobreaker.Settings{
 		MaxRequests:  1,
 		Timeout:      probeAfter,
 		ReadyToTrip:  func(c gobreaker.Counts) bool { return c.ConsecutiveFailures >= tripAfter },
 		IsSuccessful: func(err error) bool { return err == nil || !unavailable(err) },
-		IsExcluded:   func(err error) bool { return errors.As(err, new(*abandoned)) },
-	})
+		IsExcluded:   func(err error) bool { return errors.As(err, new(*abandoned)) || errors.As(err, new(*echo)) },
+	})}
+}
+
+// first reports whether a failure is the first one of requests that began by then.
+func (b *breaker) first(began time.Duration) bool {
+	last := b.last.Load()
+	return int64(began) >= last && b.last.CompareAndSwap(last, int64(time.Since(b.start)))
 }
 
 // abandoned is the error of a caller who did not wait for the answer.
@@ -36,29 +54,71 @@ type abandoned struct{ error }
 
 func (a *abandoned) Unwrap() error { return a.error }
 
+// echo is the error of a request that was under way when another failed.
+type echo struct{ error }
+
+func (e *echo) Unwrap() error { return e.error }
+
+// A reply is an error that the store itself answered with.
+type reply interface {
+	error
+	RedisError()
+}
+
+func isReply(err error) bool { return errors.As(err, new(reply)) }
+
 // unavailable reports whether an error says that the store cannot decide about
 // anything. Another reply of it, to a key that is not ours, say, is about that one.
 func unavailable(err error) bool {
-	var reply interface{ RedisError() }
+	var reply reply
 	if !errors.As(err, &reply) {
 		return true
 	}
-	code, _, _ := strings.Cut(err.Error(), " ")
+	text := reply.Error()
+	code, _, _ := strings.Cut(text, " ")
 	switch code {
-	case "LOADING", "READONLY", "OOM", "MISCONF", "CLUSTERDOWN", "MASTERDOWN", "NOREPLICAS", "TRYAGAIN", "BUSY", "UNKILLABLE":
+	case "LOADING", "READONLY", "OOM", "MISCONF", "CLUSTERDOWN", "MASTERDOWN", "NOREPLICAS", "BUSY", "UNKILLABLE":
 		return true
 	}
-	return false
+	return strings.HasPrefix(text, "ERR max number of clients")
+}
+
+// A bounded context is a caller's, until the timeout of one decision.
+type bounded struct {
+	context.Context
+	caller context.Context
+}
+
+func (c *PerClient) within(ctx context.Context) (bounded, context.CancelFunc) {
+	if b, ok := ctx.(bounded); ok {
+		return b, func() {}
+	}
+	within, cancel := context.WithTimeout(ctx, c.timeout)
+	return bounded{within, ctx}, cancel
+}
+
+// gone returns why the caller does not wait any more; nil if it does. A library may
+// see a deadline that has passed before the context does.
+func (b bounded) gone() error {
+	if deadline, ok := b.caller.Deadline(); ok && !time.Now().Before(deadline) {
+		return context.DeadlineExceeded
+	}
+	return b.caller.Err()
 }
 
 // run calls the store, if it has answered lately.
-func (c *PerClient) run(ctx context.Context, keys, args []string) (Reply, error) {
+func (c *PerClient) run(ctx bounded, l *Library, keys, args []string) (Reply, error) {
 	reply, err := c.breaker.Execute(func() (Reply, error) {
-		within, cancel := context.WithTimeout(ctx, c.timeout)
-		defer cancel()
-		reply, err := c.store.Call(within, library, keys, args)
-		if err != nil && ctx.Err() != nil {
-			err = &abandoned{ctx.Err()}
+		began := time.Since(c.breaker.start)
+		reply, err := c.store.Call(ctx, l, keys, args)
+		if err == nil {
+			return reply, nil
+		}
+		if gone := ctx.gone(); gone != nil {
+			return reply, &abandoned{gone}
+		}
+		if unavailable(err) && !c.breaker.first(began) {
+			return reply, &echo{err}
 		}
 		return reply, err
 	})
@@ -68,5 +128,10 @@ func (c *PerClient) run(ctx context.Context, keys, args []string) (Reply, error)
 	case errors.Is(err, gobreaker.ErrOpenState), errors.Is(err, gobreaker.ErrTooManyRequests):
 		err = ErrUnavailable
 	}
-	return Reply{}, fmt.Errorf("redislimit: %s*: %w", c.keys.prefix, err)
+	return Reply{}, c.failed(err)
+}
+
+// failed names the limit in an error, and no client.
+func (c *PerClient) failed(err error) error {
+	return fmt.Errorf("redislimit: %s*: %w", c.keys.prefix, err)
 }

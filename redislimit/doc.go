@@ -16,11 +16,13 @@
 //	MaxWithin(d)                         as it is
 //	MaxWithin(d) + k * n                 with WithLease(n, ...)
 //	MaxWithin(d) + k * Local's           while the store does not answer, with WithFallback(Local(share))
+//	no bound                             while the store does not answer, with WithFallback(FailOpen)
 //
 // if the server's clock does not step back further than a key's state is kept,
 // and what it has acknowledged is not lost: a replica that takes over may lack the
 // last moments, as Redis replicates asynchronously. An answer that is lost on its way
-// may have consumed what it granted.
+// may have consumed what it granted; a client library that then asks again, as go-redis
+// does up to MaxRetries times, consumes it again. Never is anything given back twice.
 //
 // A state is a key of Redis, of its own for each sliding window but the first. It
 // expires when it is full again, never earlier. A denial writes nothing, unless

@@ -20,7 +20,7 @@ const (
 )
 
 // Local decides in memory, with a share of each limit: 1/k in a fleet of k processes
-// keeps them together within it. A client begins there with a full share. It panics
+// keeps them together within it, as long as that is at least one for each. A client begins there with a full share. It panics
 // if share is not above 0 and at most 1.
 func Local(share float64) Fallback {
 	if !(0 < share && share <= 1) {

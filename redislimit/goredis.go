@@ -10,11 +10,15 @@ import (
 // goRedis is the Store of go-redis.
 type goRedis struct {
 	client redis.UniversalClient
-	prompt bool // it returns when a context is done
+	prompt bool          // it returns at a context's deadline
+	slots  chan struct{} // of those that may not
 }
 
+// mostHanging bounds how many goroutines wait for a client that is not prompt.
+const mostHanging = 1024
+
 func newGoRedis(client redis.UniversalClient) goRedis {
-	g := goRedis{client: client}
+	g := goRedis{client: client, slots: make(chan struct{}, mostHanging)}
 	switch c := client.(type) {
 	case interface{ Options() *redis.Options }:
 		g.prompt = c.Options().ContextTimeoutEnabled
@@ -30,6 +34,11 @@ func (g goRedis) Call(ctx context.Context, l *Library, keys, args []string) (Rep
 	if g.prompt {
 		return g.call(ctx, l, keys, args)
 	}
+	select {
+	case g.slots <- struct{}{}:
+	case <-ctx.Done():
+		return Reply{}, ctx.Err()
+	}
 	type result struct {
 		reply Reply
 		err   error
@@ -37,6 +46,7 @@ func (g goRedis) Call(ctx context.Context, l *Library, keys, args []string) (Rep
 	done := make(chan result, 1)
 	go func() {
 		reply, err := g.call(ctx, l, keys, args)
+		<-g.slots
 		done <- result{reply, err}
 	}()
 	select {
@@ -48,19 +58,18 @@ func (g goRedis) Call(ctx context.Context, l *Library, keys, args []string) (Rep
 }
 
 func (g goRedis) call(ctx context.Context, l *Library, keys, args []string) (Reply, error) {
-	values := make([]any, len(args))
-	for i, arg := range args {
-		values[i] = arg
-	}
-	cmd := g.client.FCall(ctx, l.Function, keys, values...)
-	if NotFound(cmd.Err()) {
+	cmd := g.fcall(ctx, l, keys, args)
+	for tries := 0; NotFound(cmd.Err()) && tries < 3; tries++ { // somebody may take it away again
 		if err := g.load(ctx, l); err != nil {
 			return Reply{}, err
 		}
-		cmd = g.client.FCall(ctx, l.Function, keys, values...)
+		cmd = g.fcall(ctx, l, keys, args)
 	}
 	answer, err := cmd.Slice()
 	if err != nil {
+		if cluster, ok := g.client.(interface{ ReloadState(context.Context) }); ok && !isReply(err) {
+			cluster.ReloadState(ctx) // or a master that is gone is asked for another minute
+		}
 		return Reply{}, err
 	}
 	reply := Reply{Numbers: make([]int64, 0, len(answer))}
@@ -76,6 +85,30 @@ func (g goRedis) call(ctx context.Context, l *Library, keys, args []string) (Rep
 	}
 	return reply, nil
 }
+
+func (g goRedis) fcall(ctx context.Context, l *Library, keys, args []string) *redis.Cmd {
+	words := make([]any, 0, 3+len(keys)+len(args))
+	words = append(words, "fcall", l.Function, len(keys))
+	for _, key := range keys {
+		words = append(words, key)
+	}
+	for _, arg := range args {
+		words = append(words, arg)
+	}
+	cmd := redis.NewCmd(ctx, words...)
+	cmd.SetFirstKeyPos(3)
+	if l.Once {
+		_ = g.client.Process(ctx, onceCmd{cmd})
+	} else {
+		_ = g.client.Process(ctx, cmd)
+	}
+	return cmd
+}
+
+// onceCmd is a command that is not sent again when its answer is lost.
+type onceCmd struct{ *redis.Cmd }
+
+func (onceCmd) NoRetry() bool { return true }
 
 // load loads a library wherever there may be states.
 func (g goRedis) load(ctx context.Context, l *Library) error {

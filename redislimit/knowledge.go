@@ -1,8 +1,6 @@
 package redislimit
 
 import (
-	"context"
-
 	"github.com/goweir/weir"
 	lru "github.com/hashicorp/golang-lru/v2"
 )
@@ -43,11 +41,11 @@ func (k *knowledge) plan(p weir.Policy) (*plan, error) {
 
 // tell makes sure that the store has the text of a policy before there is a state
 // under it.
-func (k *knowledge) tell(ctx context.Context, c *PerClient, pl *plan) error {
+func (k *knowledge) tell(ctx bounded, c *PerClient, pl *plan) error {
 	if k.byID.Contains(pl.id) {
 		return nil
 	}
-	if _, err := c.run(ctx, []string{c.keys.policy(pl.id)}, []string{"tell", pl.policy.String()}); err != nil {
+	if _, err := c.run(ctx, library, []string{c.keys.policy(pl.id)}, []string{"tell", pl.policy.String()}); err != nil {
 		return err
 	}
 	k.byID.Add(pl.id, pl)
@@ -56,11 +54,11 @@ func (k *knowledge) tell(ctx context.Context, c *PerClient, pl *plan) error {
 
 // find returns the plan of an id. If the store has lost it, that is one under which
 // everything is used.
-func (k *knowledge) find(ctx context.Context, c *PerClient, id string) (*plan, error) {
+func (k *knowledge) find(ctx bounded, c *PerClient, id string) (*plan, error) {
 	if pl, ok := k.byID.Get(id); ok {
 		return pl, nil
 	}
-	reply, err := c.run(ctx, []string{c.keys.policy(id)}, []string{"ask"})
+	reply, err := c.run(ctx, library, []string{c.keys.policy(id)}, []string{"ask"})
 	if err != nil {
 		return nil, err
 	}

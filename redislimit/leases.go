@@ -2,7 +2,7 @@ package redislimit
 
 import (
 	"context"
-	"errors"
+	"math"
 	"sync"
 	"time"
 
@@ -11,13 +11,16 @@ import (
 
 // leases are tokens that the store has granted and nobody has spent yet.
 //
-//	tokens(key) <= n: tokens are fetched by one at a time, and only as many as there is place for
+//	tokens(key) + fetched(key) <= n: one fetches at a time, and only what there is place for
 type leases struct {
-	c      *PerClient
-	mu     sync.Mutex
-	held   map[string]*lease
-	timer  *time.Timer // while any is held
-	closed bool
+	c    *PerClient
+	work sync.WaitGroup // what close has to wait for
+
+	mu      sync.Mutex
+	held    map[string]*lease
+	returns []gift      // what is to be given back
+	timer   *time.Timer // while there is anything, until its sweep is over
+	closed  bool
 }
 
 // mostLeases bounds how many clients are watched. Others have no lease.
@@ -27,95 +30,158 @@ const mostLeases = 1 << 16
 type lease struct {
 	tokens   int
 	plan     *plan
-	decision weir.Decision // the store's, the last time
+	decision weir.Decision // the store's, the last time it admitted
 	used     time.Time
-	fetching chan struct{} // closed when it is over; nil if nobody is
+	fetching *fetch // nil if nobody is
+}
+
+// A fetch is for one request, and for as much more as there is place for.
+type fetch struct {
+	n, had int           // what it asks for, and what was leased of that
+	over   chan struct{} // closed then
+	d      weir.Decision // of the request, once it is over
+	err    error
+	left   bool // the request was abandoned, so its tokens are leased
+}
+
+// A gift is given back to the store.
+type gift struct {
+	key  string
+	n    int
+	plan *plan
 }
 
 func newLeases(c *PerClient) *leases {
 	return &leases{c: c, held: make(map[string]*lease)}
 }
 
-func (ls *leases) take(ctx context.Context, key string, n int, pl *plan) (weir.Decision, error) {
-	for {
-		l, d, wait := ls.spend(key, n, pl)
-		switch {
-		case wait != nil:
-			select {
-			case <-wait:
-				continue
-			case <-ctx.Done():
-				return weir.Decision{}, ctx.Err()
-			}
-		case d.Allowed:
-			ls.c.counted.local.Add(1)
-			return ls.c.verdict(n, d), nil
-		case l == nil:
-			d, _, err := ls.c.ask(ctx, key, n, 0, pl)
-			return d, err
-		}
-		return ls.fetch(ctx, key, n, l)
-	}
-}
-
-// spend takes n of what is leased. Else it returns what the caller is to wait for, or
-// the lease to fetch more for, or nothing for one who has to ask for itself.
-func (ls *leases) spend(key string, n int, pl *plan) (l *lease, d weir.Decision, wait chan struct{}) {
+// spend takes n of what is leased, if there are so many.
+func (ls *leases) spend(key string, n int, pl *plan) (d weir.Decision, ok bool) {
 	ls.mu.Lock()
 	defer ls.mu.Unlock()
-	now := time.Now()
+	l := ls.held[key]
+	if l == nil || l.plan != pl {
+		return d, false
+	}
+	return l.spend(n)
+}
+
+func (l *lease) spend(n int) (d weir.Decision, ok bool) {
+	l.used = time.Now()
+	if l.tokens < n {
+		return d, false
+	}
+	l.tokens -= n
+	return plus(l.decision, l.tokens), true
+}
+
+// take has n granted that were not leased, and more if there is place for more.
+func (ls *leases) take(ctx context.Context, key string, n int, pl *plan) (weir.Decision, error) {
+	alone := ctx
+	d, l, f := ls.begin(key, n, pl, false)
+	if l == nil && f != nil { // another fetches: wait once, or all who wait would ask one after the other
+		within, cancel := ls.c.within(ctx)
+		defer cancel()
+		select {
+		case <-f.over:
+		case <-within.Done():
+		}
+		alone = within
+		d, l, f = ls.begin(key, n, pl, true)
+	}
+	switch {
+	case d.Allowed:
+		ls.c.counted.local.Add(1)
+		return ls.c.verdict(n, d), nil
+	case l == nil:
+		return ls.c.ask(alone, key, n, pl)
+	}
+	return ls.fetch(ctx, key, l, f)
+}
+
+// begin spends what was leased meanwhile. Else it returns the lease that the caller is to
+// fetch more for, or only the fetch to wait for if another does, or nothing if the
+// caller has to ask for itself.
+func (ls *leases) begin(key string, n int, pl *plan, waited bool) (d weir.Decision, l *lease, f *fetch) {
+	ls.mu.Lock()
+	defer ls.mu.Unlock()
 	l = ls.held[key]
 	switch {
 	case ls.closed:
-		return nil, d, nil
-	case l == nil:
+		return d, nil, nil
+	case l == nil: // the first time
 		if len(ls.held) < mostLeases {
-			ls.held[key] = &lease{plan: pl, used: now}
+			ls.held[key] = &lease{plan: pl, used: time.Now()}
 			ls.watch()
 		}
-		return nil, d, nil // the first time
+		return d, nil, nil
 	case l.plan != pl:
 		if l.fetching == nil {
 			delete(ls.held, key)
 			ls.giveBack(key, l)
 		}
-		return nil, d, nil
+		return d, nil, nil
 	}
-	l.used = now
-	if l.tokens >= n {
-		l.tokens -= n
-		d = l.decision
-		d.Remaining += l.tokens
-		return nil, d, nil
+	d, ok := l.spend(n)
+	switch {
+	case ok:
+		return d, nil, nil
+	case l.fetching == nil:
+		l.fetching = &fetch{n: n, had: l.tokens, over: make(chan struct{})}
+		l.tokens = 0
+		ls.work.Add(1)
+		return d, l, l.fetching
+	case waited:
+		return d, nil, nil
 	}
-	if l.fetching != nil {
-		return nil, d, l.fetching
-	}
-	l.fetching = make(chan struct{})
-	return l, d, nil
+	return d, nil, l.fetching
 }
 
-// fetch asks the store for what is missing of n, and for as much more as there is
-// place for.
-func (ls *leases) fetch(ctx context.Context, key string, n int, l *lease) (weir.Decision, error) {
-	ls.mu.Lock()
-	had := l.tokens
-	l.tokens = 0
-	ls.mu.Unlock()
-	d, taken, err := ls.c.ask(ctx, key, n-had, ls.c.lease-had, l.plan)
+// fetch waits for a fetch that it starts. That goes on without the caller, as what the
+// store has granted would be lost with its answer.
+func (ls *leases) fetch(ctx context.Context, key string, l *lease, f *fetch) (weir.Decision, error) {
+	go ls.bring(context.WithoutCancel(ctx), key, l, f)
+	select {
+	case <-f.over:
+	case <-ctx.Done():
+		ls.mu.Lock()
+		f.left = l.fetching == f
+		ls.mu.Unlock()
+		if f.left {
+			return weir.Decision{}, ls.c.failed(&abandoned{ctx.Err()})
+		}
+	}
+	if f.err != nil {
+		return f.d, f.err
+	}
+	return ls.c.verdict(f.n, f.d), nil
+}
+
+// bring asks the store for what a fetch is for.
+func (ls *leases) bring(ctx context.Context, key string, l *lease, f *fetch) {
+	defer ls.work.Done()
+	d, taken, err := ls.c.answer(ctx, key, f.n, f.had, ls.c.lease, l.plan)
 	ls.mu.Lock()
 	defer ls.mu.Unlock()
-	close(l.fetching)
-	l.fetching = nil
-	if l.tokens = had; err == nil && d.Allowed && !d.Shadowed {
-		l.tokens += taken - n
-		l.decision = d
-		d.Remaining += l.tokens
+	switch {
+	case taken > 0 && f.left:
+		l.tokens, l.decision = f.had+taken, d
+	case taken > 0:
+		l.tokens, l.decision = f.had+taken-f.n, d
+	case !d.Allowed || f.left:
+		l.tokens = f.had
 	}
-	if ls.held[key] != l { // it was reset meanwhile, or all was given back
+	f.d, f.err, l.fetching = plus(d, l.tokens), err, nil
+	close(f.over)
+	if ls.held[key] != l && ls.closed { // of one that was reset nobody knows what is left in the store
 		ls.giveBack(key, l)
 	}
-	return d, err
+}
+
+// plus adds tokens to what a decision says is left.
+func plus(d weir.Decision, tokens int) weir.Decision {
+	d.Remaining += min(tokens, math.MaxInt-d.Remaining)
+	return d
 }
 
 // with adds what is leased to what the store says is left.
@@ -126,7 +192,7 @@ func (ls *leases) with(key string, n int, d weir.Decision) weir.Decision {
 	if l == nil || l.tokens == 0 || l.plan != ls.c.plan.Load() {
 		return d
 	}
-	d.Remaining += l.tokens
+	d = plus(d, l.tokens)
 	if 0 < n && n <= l.tokens {
 		d.Allowed, d.RetryAfter = true, 0
 	}
@@ -136,65 +202,84 @@ func (ls *leases) with(key string, n int, d weir.Decision) weir.Decision {
 func (ls *leases) forget(key string) {
 	ls.mu.Lock()
 	defer ls.mu.Unlock()
-	if l := ls.held[key]; l != nil {
-		l.tokens = 0
-		delete(ls.held, key)
-	}
+	delete(ls.held, key)
 }
 
 // watch has what is idle given back. The lock is held.
 func (ls *leases) watch() {
-	if ls.timer == nil {
+	if ls.timer == nil && !ls.closed {
 		ls.timer = time.AfterFunc(ls.c.leaseMax, ls.sweep)
+	}
+}
+
+// giveBack has a lease that is not held any more given back. The lock is held.
+func (ls *leases) giveBack(key string, l *lease) {
+	if l.tokens > 0 {
+		ls.returns = append(ls.returns, gift{key, l.tokens, l.plan})
+		l.tokens = 0
+		ls.watch()
 	}
 }
 
 // sweep gives back what nobody has asked for since leaseMax.
 func (ls *leases) sweep() {
 	ls.mu.Lock()
-	defer ls.mu.Unlock()
-	ls.timer = nil
+	if ls.closed {
+		ls.mu.Unlock()
+		return
+	}
+	ls.work.Add(1)
+	defer ls.work.Done()
 	for key, l := range ls.held {
 		if l.fetching == nil && time.Since(l.used) >= ls.c.leaseMax {
 			delete(ls.held, key)
 			ls.giveBack(key, l)
 		}
 	}
-	if len(ls.held) > 0 && !ls.closed {
+	returns := ls.returns
+	ls.returns = nil
+	ls.mu.Unlock()
+	_ = ls.refund(returns)
+	ls.mu.Lock()
+	defer ls.mu.Unlock()
+	ls.timer = nil
+	if len(ls.held)+len(ls.returns) > 0 {
 		ls.watch()
 	}
 }
 
-// giveBack refunds a lease that is not held any more. The lock is held: it does not
-// wait for the store.
-func (ls *leases) giveBack(key string, l *lease) {
-	if n := l.tokens; n > 0 {
-		l.tokens = 0
-		go func() { _, _, _ = ls.c.decide(context.Background(), "refund", key, n, 0, l.plan) }()
+// refund gives back one after the other: a store that fails costs little, once the
+// breaker knows.
+func (ls *leases) refund(returns []gift) error {
+	var first error
+	for _, g := range returns {
+		_, _, err := ls.c.decide(context.Background(), "refund", g.key, g.n, 0, g.plan)
+		ls.c.denials.forget(g.key)
+		if first == nil {
+			first = err
+		}
 	}
+	return first
 }
 
 // close gives back everything, and waits for it.
 func (ls *leases) close() error {
 	ls.mu.Lock()
 	ls.closed = true
-	held := ls.held
-	ls.held = make(map[string]*lease)
 	if ls.timer != nil {
 		ls.timer.Stop()
-		ls.timer = nil
 	}
-	tokens := make(map[string]int)
-	for key, l := range held {
-		tokens[key], l.tokens = l.tokens, 0
-	}
-	ls.mu.Unlock()
-	var errs []error
-	for key, n := range tokens {
-		if n > 0 {
-			_, _, err := ls.c.decide(context.Background(), "refund", key, n, 0, held[key].plan)
-			errs = append(errs, err)
+	for key, l := range ls.held {
+		delete(ls.held, key)
+		if l.fetching == nil {
+			ls.giveBack(key, l)
 		}
 	}
-	return errors.Join(errs...)
+	ls.mu.Unlock()
+	ls.work.Wait()
+	ls.mu.Lock()
+	returns := ls.returns
+	ls.returns = nil
+	ls.mu.Unlock()
+	return ls.refund(returns)
 }

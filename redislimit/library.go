@@ -14,7 +14,10 @@ var source string
 
 // library is what decides. Its name tells its version: those of several versions of
 // this package are there side by side.
-var library = newLibrary()
+var (
+	library = newLibrary()
+	giving  = &Library{library.Function, library.Source, true}
+)
 
 // A Library is a library of Redis functions, with a single function.
 type Library struct {
@@ -22,13 +25,16 @@ type Library struct {
 	Function string
 	// Source is what FUNCTION LOAD reads.
 	Source string
+	// Once says that a call is not to be made again if its answer is lost: it gives
+	// something back.
+	Once bool
 }
 
 func newLibrary() *Library {
 	sum := sha256.Sum256([]byte(source))
 	name := "weir_" + hex.EncodeToString(sum[:6])
 	code := strings.Replace(source, "FUNCTION", fmt.Sprintf("%q", name), 1)
-	return &Library{name, "#!lua name=" + name + "\n" + code}
+	return &Library{Function: name, Source: "#!lua name=" + name + "\n" + code}
 }
 
 // A Store calls functions where the states are: what a client library of Redis has to

@@ -1,7 +1,6 @@
 package redislimit
 
 import (
-	"context"
 	"errors"
 	"math"
 	"sync"
@@ -21,7 +20,7 @@ func (f *fallbacks) decide(c *PerClient, key string, n int, pl *plan, err error)
 	return f.instead(c, pl, err, func(clients *weir.PerClient[string]) weir.Decision {
 		c.counted.fallback.Add(1)
 		if clients == nil {
-			return open(pl)
+			return open(pl, n)
 		}
 		if pl != c.plan.Load() {
 			return clients.TakeAs(key, n, shareOf(pl.policy, float64(c.fallback)))
@@ -34,7 +33,7 @@ func (f *fallbacks) decide(c *PerClient, key string, n int, pl *plan, err error)
 func (f *fallbacks) look(c *PerClient, key string, n int, pl *plan, err error) (weir.Decision, error) {
 	return f.instead(c, pl, err, func(clients *weir.PerClient[string]) weir.Decision {
 		if clients == nil {
-			return open(pl)
+			return open(pl, n)
 		}
 		return clients.Peek(key, n)
 	})
@@ -42,7 +41,7 @@ func (f *fallbacks) look(c *PerClient, key string, n int, pl *plan, err error) (
 
 func (f *fallbacks) instead(c *PerClient, pl *plan, err error, decide func(*weir.PerClient[string]) weir.Decision) (weir.Decision, error) {
 	switch {
-	case c.fallback == FailClosed, errors.Is(err, context.Canceled), errors.As(err, new(*abandoned)):
+	case c.fallback == FailClosed, errors.As(err, new(*abandoned)):
 		return weir.Decision{}, err
 	case c.fallback == FailOpen:
 		return decide(nil), nil
@@ -64,7 +63,11 @@ func (f *fallbacks) setPolicy(c *PerClient, p weir.Policy) {
 	}
 }
 
-// open is the decision that lets everything pass.
-func open(pl *plan) weir.Decision {
-	return weir.Decision{Allowed: true, Remaining: math.MaxInt, Policy: pl.leaves[0].name, Limit: pl.leaves[0].limit}
+// open is the decision that lets everything pass that a limit could.
+func open(pl *plan, n int) weir.Decision {
+	d := weir.Decision{Allowed: n >= 0, Remaining: math.MaxInt, Policy: pl.leaves[0].name, Limit: pl.leaves[0].limit}
+	if n < 0 {
+		d.RetryAfter = weir.Never
+	}
+	return d
 }

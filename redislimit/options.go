@@ -34,8 +34,9 @@ func WithPrefix(s string) Option {
 	return func(o *options) { o.prefix = s }
 }
 
-// WithTimeout bounds how long one decision waits for the store; the default is 50 ms.
-// It panics if d is not positive.
+// WithTimeout bounds how long one decision waits for the store, however often it asks;
+// the default is 50 ms. A connection has to be made in that time, too. It panics if d is
+// not positive.
 func WithTimeout(d time.Duration) Option {
 	if d <= 0 {
 		panic(fmt.Sprintf("redislimit: WithTimeout(%v): it must be positive", d))
@@ -64,8 +65,9 @@ func WithDenyCache(clients int) Option {
 // which are then spent here, without asking the store. Those that are left once max
 // has passed without a request are given back. In a fleet of k processes, up to
 // k * n more than MaxWithin are admitted in any span: tokens that were taken before
-// it began. Decisions that are made here say what was left in the store when it was
-// asked last. It panics if n is negative, or max not positive.
+// it began. One request waits for another's lease at most for WithTimeout, and then asks
+// for itself. Decisions that are made here say what was left in the store when it was
+// asked last. Close gives back what is leased. It panics if n is negative, or max not positive.
 func WithLease(n int, max time.Duration) Option {
 	if n < 0 || max <= 0 {
 		panic(fmt.Sprintf("redislimit: WithLease(%d, %v): n must not be negative, and max positive", n, max))

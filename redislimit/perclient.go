@@ -11,7 +11,6 @@ import (
 
 	"github.com/goweir/weir"
 	"github.com/redis/go-redis/v9"
-	"github.com/sony/gobreaker/v2"
 )
 
 // A PerClient is one policy and a state per key in a store that several processes
@@ -22,7 +21,7 @@ type PerClient struct {
 	options
 	store   Store
 	keys    namespace
-	breaker *gobreaker.CircuitBreaker[Reply]
+	breaker *breaker
 	plan    atomic.Pointer[plan]
 	known   *knowledge
 	denials *denials // nil without WithDenyCache
@@ -39,7 +38,8 @@ type PerClient struct {
 // panics, as weir.NewPerClient does, on an invalid policy, and on one with a count or
 // burst above 2^40, or a window of more than 52 days that is not whole
 // microseconds. Set ContextTimeoutEnabled in the client's options: else each
-// decision needs a goroutine to keep to its time.
+// decision needs a goroutine to keep to its time, of at most 1024. Even so go-redis
+// sees a context's deadline, and not that it is canceled before.
 func New(client redis.UniversalClient, p weir.Policy, opts ...Option) *PerClient {
 	return NewWith(newGoRedis(client), p, opts...)
 }
@@ -96,33 +96,48 @@ func (c *PerClient) take(ctx context.Context, key string, n int, pl *plan) (weir
 	if n <= 0 {
 		return c.peek(ctx, key, n, pl)
 	}
-	if c.denials != nil {
-		if d, ok := c.denials.find(key, n, pl); ok {
+	leased := c.leases != nil && n <= c.lease && pl == c.plan.Load()
+	if leased {
+		if d, ok := c.leases.spend(key, n, pl); ok {
 			c.counted.local.Add(1)
 			return c.verdict(n, d), nil
 		}
 	}
-	if c.leases != nil && n <= c.lease && pl == c.plan.Load() {
+	if c.denials != nil {
+		if d, ok := c.denials.find(key, n, pl); ok {
+			if c.leases != nil {
+				d = c.leases.with(key, 0, d)
+			}
+			c.counted.local.Add(1)
+			return c.verdict(n, d), nil
+		}
+	}
+	if leased {
 		return c.leases.take(ctx, key, n, pl)
 	}
-	d, _, err := c.ask(ctx, key, n, 0, pl)
-	return d, err
+	return c.ask(ctx, key, n, pl)
 }
 
-// ask has the store take n, or up to want if there are more, and returns how many it took.
-func (c *PerClient) ask(ctx context.Context, key string, n, want int, pl *plan) (weir.Decision, int, error) {
-	d, taken, err := c.decide(ctx, "take", key, n, want, pl)
+// ask has the store take n, or who stands in for it.
+func (c *PerClient) ask(ctx context.Context, key string, n int, pl *plan) (weir.Decision, error) {
+	d, _, err := c.answer(ctx, key, n, 0, 0, pl)
 	if err != nil {
-		d, err = c.local.decide(c, key, n, pl, err)
-		if err != nil {
-			return d, 0, err
-		}
-		return c.verdict(n, d), n, nil
+		return d, err
 	}
-	if c.denials != nil && !d.Allowed {
-		c.denials.add(key, n, pl, d)
+	return c.verdict(n, d), nil
+}
+
+// answer has the store take what is missing of n, or of want if there are so many, and
+// returns how many it took: none where something else decided.
+func (c *PerClient) answer(ctx context.Context, key string, n, had, want int, pl *plan) (weir.Decision, int, error) {
+	asked := c.denials.ask()
+	d, taken, err := c.decide(ctx, "take", key, n-had, max(0, want-had), pl)
+	if err != nil {
+		d, err = c.local.decide(c, key, n-had, pl, err)
+		return d, 0, err
 	}
-	return c.verdict(n, d), taken, nil
+	c.denials.add(key, n, pl, d, asked)
+	return d, taken, nil
 }
 
 // verdict counts a decision, and lets it pass in shadow.
@@ -166,22 +181,20 @@ func (c *PerClient) Refund(ctx context.Context, key string, n int) error {
 	if n <= 0 {
 		return nil
 	}
-	if c.denials != nil {
-		c.denials.forget(key)
-	}
 	_, _, err := c.decide(ctx, "refund", key, n, 0, c.plan.Load())
+	c.denials.forget(key)
 	return err
 }
 
 // Reset forgets key, and what it has leased here.
 func (c *PerClient) Reset(ctx context.Context, key string) error {
-	if c.denials != nil {
-		c.denials.forget(key)
-	}
 	if c.leases != nil {
 		c.leases.forget(key)
 	}
-	_, err := c.run(ctx, []string{c.keys.state(key)}, []string{"reset"})
+	within, cancel := c.within(ctx)
+	defer cancel()
+	_, err := c.run(within, library, []string{c.keys.state(key)}, []string{"reset"})
+	c.denials.forget(key)
 	return err
 }
 
@@ -246,14 +259,19 @@ func (c *PerClient) Close() error {
 
 // decide calls the function, and tells it the policies that it asks for.
 func (c *PerClient) decide(ctx context.Context, verb, key string, n, want int, pl *plan) (weir.Decision, int, error) {
-	state := c.keys.state(key)
-	if err := c.known.tell(ctx, c, pl); err != nil {
+	within, cancel := c.within(ctx)
+	defer cancel()
+	state, called := c.keys.state(key), library
+	if verb == "refund" {
+		called = giving
+	}
+	if err := c.known.tell(within, c, pl); err != nil {
 		return weir.Decision{}, 0, err
 	}
 	var before *plan
 	for told, tries := false, 0; tries < 8; tries++ { // others may bring it from one to another meanwhile
 		keys, args := c.call(verb, state, n, want, pl, before, told)
-		reply, err := c.run(ctx, keys, args)
+		reply, err := c.run(within, called, keys, args)
 		switch {
 		case err != nil:
 			return weir.Decision{}, 0, err
@@ -270,7 +288,7 @@ func (c *PerClient) decide(ctx context.Context, verb, key string, n, want int, p
 			told = true
 			continue
 		}
-		if before, err = c.known.find(ctx, c, reply.Text); err != nil {
+		if before, err = c.known.find(within, c, reply.Text); err != nil {
 			return weir.Decision{}, 0, err
 		}
 		if told = before.unknown(); verb == "refund" { // under its own, whatever that is

@@ -4,9 +4,11 @@ package redistest
 
 import (
 	"context"
+	"fmt"
 	"net"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -22,6 +24,7 @@ type Server struct {
 	args []string
 	dir  string
 	cmd  *exec.Cmd
+	out  *strings.Builder // read once it has ended
 }
 
 // Start starts a redis-server that ends with the test, with arguments such as
@@ -51,28 +54,64 @@ func freeAddr(t testing.TB) string {
 }
 
 // Restart starts it anew after Kill, and returns once it answers.
-func (s *Server) Restart() {
+func (s *Server) Restart(args ...string) {
 	s.t.Helper()
-	s.cmd = exec.Command(s.args[0], s.args[1:]...)
-	out := new(strings.Builder)
-	s.cmd.Stdout, s.cmd.Stderr = out, out
-	require.NoError(s.t, s.cmd.Start())
+	s.Launch(args...)
 	client := redis.NewClient(&redis.Options{Addr: s.Addr, MaxRetries: -1})
 	defer client.Close()
-	var err error
-	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
-		if err = client.Ping(context.Background()).Err(); err == nil {
-			return
-		}
+	if err := within(20*time.Second, func() error { return client.Ping(context.Background()).Err() }); err != nil {
+		s.Kill()
+		require.NoError(s.t, err, s.out)
 	}
-	s.Kill()
-	require.NoError(s.t, err, out)
+}
+
+// Launch starts it anew after Kill, with some arguments more, and does not wait
+// until it answers.
+func (s *Server) Launch(args ...string) {
+	s.t.Helper()
+	s.cmd = exec.Command(s.args[0], append(slices.Clone(s.args[1:]), args...)...)
+	s.out = new(strings.Builder)
+	s.cmd.Stdout, s.cmd.Stderr = s.out, s.out
+	require.NoError(s.t, s.cmd.Start())
+}
+
+// Replica starts a replica of s, and returns once it has what s has.
+func (s *Server) Replica(args ...string) *Server {
+	s.t.Helper()
+	host, port, err := net.SplitHostPort(s.Addr)
+	require.NoError(s.t, err)
+	replica := Start(s.t, append([]string{"--replicaof", host + " " + port, "--repl-diskless-sync-delay", "0"}, args...)...)
+	client := replica.Client()
+	require.NoError(s.t, within(20*time.Second, func() error {
+		return infoSays(client, "replication", "master_link_status:up")
+	}))
+	return replica
+}
+
+// within tries something until it succeeds, or for so long.
+func within(d time.Duration, try func() error) error {
+	deadline := time.Now().Add(d)
+	for {
+		err := try()
+		if err == nil || time.Now().After(deadline) {
+			return err
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+}
+
+func infoSays(client *redis.Client, section, line string) error {
+	info, err := client.Info(context.Background(), section).Result()
+	if err == nil && !strings.Contains(info, line) {
+		err = fmt.Errorf("no %s in %s", line, info)
+	}
+	return err
 }
 
 // Kill ends it at once, as SIGKILL does.
 func (s *Server) Kill() {
 	if s.cmd != nil {
-		_ = s.cmd.Process.Kill()
+		_ = s.cmd.Process.Kill() // a stopped one too
 		_ = s.cmd.Wait()
 		s.cmd = nil
 	}

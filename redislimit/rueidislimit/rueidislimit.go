@@ -14,7 +14,8 @@ import (
 )
 
 // New is redislimit.New for a client of rueidis: of one server, a cluster, or
-// sentinels.
+// sentinels. Set ConnWriteTimeout in its options, to a second say: a connection on which
+// nothing comes back any more is kept for that long, and by default for ten.
 func New(client rueidis.Client, p weir.Policy, opts ...redislimit.Option) *redislimit.PerClient {
 	return redislimit.NewWith(store{client}, p, opts...)
 }
@@ -24,7 +25,7 @@ type store struct{ client rueidis.Client }
 
 func (s store) Call(ctx context.Context, l *redislimit.Library, keys, args []string) (redislimit.Reply, error) {
 	result := s.call(ctx, l, keys, args)
-	if redislimit.NotFound(result.Error()) {
+	for tries := 0; redislimit.NotFound(result.Error()) && tries < 3; tries++ { // somebody may take it away again
 		for _, node := range s.client.Nodes() { // replicas refuse it, and get it from their masters
 			err := node.Do(ctx, node.B().FunctionLoad().FunctionCode(l.Source).Build()).Error()
 			if answer, ok := rueidis.IsRedisErr(err); err != nil && !redislimit.Exists(err) && !(ok && strings.HasPrefix(answer.Error(), "READONLY")) {

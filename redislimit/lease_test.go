@@ -1,0 +1,244 @@
+package redislimit_test
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/goweir/weir"
+	"github.com/goweir/weir/redislimit"
+	"github.com/goweir/weir/redislimit/redistest"
+	"github.com/stretchr/testify/require"
+)
+
+// TestLeasesNeitherLeakNorMint: whatever instances do, and callers give up, each holds at
+// most its lease, and in the end what was taken was admitted or given back.
+func TestLeasesNeitherLeakNorMint(t *testing.T) {
+	for seed := range uint64(30) {
+		synctest.Test(t, func(t *testing.T) { leasesBalance(t, seed) })
+	}
+}
+
+func leasesBalance(t *testing.T, seed uint64) {
+	const instances, n, most, key = 3, 10, 4, "a"
+	var admitted atomic.Int64
+	random := func() func(int) int {
+		var mu sync.Mutex
+		r := rand.New(rand.NewPCG(seed, 2))
+		return func(n int) int {
+			mu.Lock()
+			defer mu.Unlock()
+			return r.IntN(n)
+		}
+	}()
+	store := &fakeStore{left: 2000}
+	store.before = func(_ context.Context, verb string) error {
+		store.mu.Lock()
+		held := store.taken - store.refunds - int(admitted.Load())
+		store.mu.Unlock()
+		require.LessOrEqual(t, held, instances*(n+8*most)) // leased, and granted to those who have not yet said so
+		time.Sleep(time.Duration(random(30)) * time.Millisecond)
+		if verb == "take" && random(10) == 0 {
+			return errors.New("refused")
+		}
+		return nil
+	}
+	var clients []*redislimit.PerClient
+	var work sync.WaitGroup
+	for range instances {
+		c := redislimit.NewWith(store, bucket(2000, time.Hour), redislimit.WithLease(n, 50*time.Millisecond), redislimit.WithTimeout(time.Second))
+		clients = append(clients, c)
+		for range 8 {
+			work.Go(func() {
+				for range 40 {
+					time.Sleep(time.Duration(random(20)) * time.Millisecond)
+					ctx, cancel := context.WithTimeout(context.Background(), time.Duration(1+random(40))*time.Millisecond)
+					want := 1 + random(most)
+					d, err := c.Take(ctx, key, want)
+					cancel()
+					if err == nil && d.Allowed {
+						admitted.Add(int64(want))
+					}
+				}
+			})
+		}
+	}
+	work.Wait()
+	synctest.Wait()
+	held := store.taken - store.refunds - int(admitted.Load())
+	require.GreaterOrEqual(t, held, 0)
+	require.LessOrEqual(t, held, instances*n)
+	for _, c := range clients {
+		require.NoError(t, c.Close())
+	}
+	require.Equal(t, int(admitted.Load()), store.taken-store.refunds)
+	require.Equal(t, 2000-int(admitted.Load()), store.left)
+}
+
+// TestWhoWaitsForALeaseWaitsOnce: not for each who waited before.
+func TestWhoWaitsForALeaseWaitsOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &fakeStore{}
+		store.before = func(context.Context, string) error { time.Sleep(20 * time.Millisecond); return nil }
+		c := redislimit.NewWith(store, bucket(10, time.Hour), redislimit.WithLease(5, time.Minute))
+		_, err := c.Take(context.Background(), "a", 1)
+		require.NoError(t, err)
+		began := time.Now()
+		var work sync.WaitGroup
+		for range 100 {
+			work.Go(func() {
+				ok, err := c.Allow(context.Background(), "a")
+				require.NoError(t, err)
+				require.False(t, ok)
+			})
+		}
+		work.Wait()
+		require.Equal(t, 40*time.Millisecond, time.Since(began))
+		require.NoError(t, c.Close())
+	})
+}
+
+// TestCloseWaitsForWhatIsBeingLeased, and gives it back.
+func TestCloseWaitsForWhatIsBeingLeased(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &fakeStore{left: 100}
+		store.before = func(context.Context, string) error { time.Sleep(20 * time.Millisecond); return nil }
+		c := redislimit.NewWith(store, bucket(100, time.Hour), redislimit.WithLease(50, time.Minute))
+		_, err := c.Take(context.Background(), "a", 1)
+		require.NoError(t, err)
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Millisecond)
+		defer cancel()
+		_, err = c.Take(ctx, "a", 1) // leases fifty
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		require.NoError(t, c.Close())
+		require.Equal(t, 99, store.left)
+	})
+}
+
+// TestResetForgetsWhatIsBeingLeased: nobody knows whether it was taken before or after.
+func TestResetForgetsWhatIsBeingLeased(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &fakeStore{left: 100}
+		store.before = func(context.Context, string) error { time.Sleep(20 * time.Millisecond); return nil }
+		c := redislimit.NewWith(store, bucket(100, time.Hour), redislimit.WithLease(50, time.Minute))
+		_, err := c.Take(context.Background(), "a", 1)
+		require.NoError(t, err)
+		var work sync.WaitGroup
+		work.Go(func() { _, _ = c.Take(context.Background(), "a", 1) })
+		synctest.Wait()
+		require.NoError(t, c.Reset(context.Background(), "a"))
+		work.Wait()
+		require.NoError(t, c.Close())
+		require.Equal(t, 49, store.left)
+		require.Zero(t, store.refunds)
+	})
+}
+
+// TestALeaseOfNoLimitDoesNotOverflow.
+func TestALeaseOfNoLimitDoesNotOverflow(t *testing.T) {
+	c := redislimit.New(redistest.Start(t).Client(), weir.TokenBucket(weir.Unlimited()), redislimit.WithLease(5, time.Minute), redislimit.WithTimeout(generous))
+	for range 10 {
+		d, err := c.Take(context.Background(), "a", 1)
+		require.NoError(t, err)
+		require.True(t, d.Allowed)
+		require.Positive(t, d.Remaining)
+	}
+	require.NoError(t, c.Close())
+}
+
+// TestInstancesWithLeasesExceedTheLimitByTheirLeases and no more: that much at once, if
+// they were granted before.
+func TestInstancesWithLeasesExceedTheLimitByTheirLeases(t *testing.T) {
+	t.Parallel()
+	const instances, n = 4, 20
+	ctx, client, p := context.Background(), redistest.Start(t).Client(), bucket(100, time.Second)
+	var clients []*redislimit.PerClient
+	for range instances {
+		c := redislimit.New(client, p, redislimit.WithLease(n, time.Hour), redislimit.WithTimeout(generous))
+		clients = append(clients, c)
+		for range 2 { // the second has twenty leased
+			ok, err := c.Allow(ctx, "a")
+			require.NoError(t, err)
+			require.True(t, ok)
+		}
+	}
+	plain := redislimit.New(client, p, redislimit.WithTimeout(generous))
+	require.Eventually(t, func() bool {
+		d, err := plain.Peek(ctx, "a", 100)
+		return err == nil && d.Allowed
+	}, generous, time.Millisecond)
+	admitted, began := 0, time.Now()
+	for _, c := range clients {
+		for ok := true; ok; {
+			var err error
+			ok, err = c.Allow(ctx, "a")
+			require.NoError(t, err)
+			if ok {
+				admitted++
+			}
+		}
+	}
+	took := time.Since(began)
+	t.Logf("admitted %d in %v: MaxWithin is %d", admitted, took, p.MaxWithin(took))
+	require.GreaterOrEqual(t, admitted, 100+instances*(n-1))
+	require.LessOrEqual(t, admitted, p.MaxWithin(took)+instances*n)
+	for _, c := range clients {
+		require.NoError(t, c.Close())
+	}
+}
+
+// TestLeasesKeepToTheirBoundInEverySpan: of a fleet that asks in bursts.
+func TestLeasesKeepToTheirBoundInEverySpan(t *testing.T) {
+	eachLibrary(t, func(t *testing.T, connect func(addrs ...string) maker) {
+		const instances, n = 4, 20
+		create := connect(redistest.Start(t).Addr)
+		var mu sync.Mutex
+		var instants []time.Duration
+		var slowest time.Duration
+		var work sync.WaitGroup
+		began := time.Now()
+		for i := range instances {
+			c := create(busy, redislimit.WithLease(n, 30*time.Millisecond), redislimit.WithTimeout(generous))
+			t.Cleanup(func() { _ = c.Close() })
+			for g := range 2 {
+				work.Go(func() {
+					r := rand.New(rand.NewPCG(uint64(i), uint64(g)))
+					for time.Since(began) < 1500*time.Millisecond {
+						asked := time.Since(began)
+						ok, err := c.Allow(context.Background(), "a")
+						now := time.Since(began)
+						mu.Lock()
+						if err == nil && ok {
+							instants = append(instants, now)
+						}
+						slowest = max(slowest, now-asked)
+						mu.Unlock()
+						if r.IntN(50) == 0 {
+							time.Sleep(time.Duration(r.IntN(100)) * time.Millisecond)
+						} else if !ok {
+							time.Sleep(time.Millisecond)
+						}
+					}
+				})
+			}
+		}
+		work.Wait()
+		slices.Sort(instants)
+		most := 0
+		for i, from := range instants {
+			for j := i; j < len(instants); j += 3 {
+				span := instants[j] - from + slowest // the server's instants may lie that much earlier
+				most = max(most, j-i+1-busy.MaxWithin(span))
+			}
+		}
+		t.Logf("admitted %d in %v, and in no span more than %d above MaxWithin", len(instants), instants[len(instants)-1], most)
+		require.LessOrEqual(t, most, instances*n)
+		require.GreaterOrEqual(t, len(instants), 150)
+	})
+}
