@@ -304,7 +304,7 @@ func (c *PerClient) decide(ctx context.Context, verb, key string, n, want int, p
 // call returns what the function is called with.
 func (c *PerClient) call(verb, state string, n, want int, pl, before *plan, told bool) (keys, args []string) {
 	args = make([]string, 6, 16)
-	args[0], args[1], args[2], args[3], args[4] = verb, strconv.Itoa(min(n, mostAsked)), strconv.Itoa(want), c.at, pl.id
+	args[0], args[1], args[2], args[3], args[4] = verb, strconv.FormatInt(min(int64(n), mostAsked), 10), strconv.Itoa(want), c.at, pl.id
 	if told {
 		args = append(args, pl.words...)
 	}
