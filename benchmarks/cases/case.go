@@ -3,6 +3,8 @@
 package cases
 
 import (
+	"sync"
+
 	"github.com/goweir/weir/benchmarks/contender"
 	"github.com/goweir/weir/benchmarks/measure"
 	"github.com/goweir/weir/benchmarks/traffic"
@@ -16,6 +18,8 @@ type Case struct {
 	Contenders []contender.Contender
 	Limit      contender.Limit
 	Spend      bool // the hot client has used up its limit before
+	// Askers is how many goroutines ask at once; 0 for as many as cores.
+	Askers int
 	// Held is how many clients are there before. Building them takes time, so
 	// one limiter is measured again and again; with none, each time a new one.
 	Held int
@@ -32,13 +36,26 @@ type Case struct {
 // Start returns a contender as the case wants it before the measuring.
 func (c Case) Start(by contender.Contender) contender.Limiter {
 	l := by.New(c.Limit, c.Held+c.New)
-	measure.Fill(l, 0, c.Held, 1)
+	c.fill(l)
 	if c.Spend {
 		for range c.Limit.Count {
 			l.Ask([]string{traffic.Key(0)})
 		}
 	}
 	return l
+}
+
+// fill has every client that is held ask, once.
+func (c Case) fill(l contender.Limiter) {
+	if c.Askers == 0 {
+		measure.Fill(l, 0, c.Held, 1)
+		return
+	}
+	var filled sync.WaitGroup
+	for i := range c.Askers {
+		filled.Go(func() { measure.Fill(l, i*c.Held/c.Askers, (i+1)*c.Held/c.Askers, 1) })
+	}
+	filled.Wait()
 }
 
 // Sources returns the traffic of so many goroutines.

@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/goweir/weir/benchmarks/measure"
+	"github.com/goweir/weir/redislimit/redistest"
 )
 
 // What a case is named for is what happens in it.
@@ -32,14 +33,24 @@ func TestShareThatIsAllowed(t *testing.T) {
 		{Middleware(), 1},
 		{MiddlewareDenied(), 0},
 	} {
-		for _, by := range test.c.Contenders {
-			if by.Module == "" { // a floor decides nothing
-				continue
-			}
-			l := test.c.Start(by)
-			r := measure.Ask(l, test.c.Sources(2, 1), measure.Budget{Ops: n})
-			l.Close()
-			require.InDelta(t, test.allowed, r.Allowed, 0.01, "%s by %s", test.c.Name, by.Name)
+		requireShare(t, test.allowed, test.c, n)
+	}
+}
+
+func TestShareThatRedisAllows(t *testing.T) {
+	for i, allowed := range []float64{1, 0, 1, 0} {
+		requireShare(t, allowed, InRedis()[i](redistest.Start(t).Addr, 200), 2000)
+	}
+}
+
+func requireShare(t *testing.T, allowed float64, c Case, n int) {
+	for _, by := range c.Contenders {
+		if by.Module == "" { // a floor decides nothing
+			continue
 		}
+		l := c.Start(by)
+		r := measure.Ask(l, c.Sources(2, 1), measure.Budget{Ops: n})
+		l.Close()
+		require.InDelta(t, allowed, r.Allowed, 0.01, "%s by %s", c.Name, by.Name)
 	}
 }

@@ -2,6 +2,7 @@
 package measure
 
 import (
+	"cmp"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -19,8 +20,9 @@ const chunk = 512
 // A Budget is how long to measure: until all workers together have asked Ops
 // times or, if that is 0, for Time.
 type Budget struct {
-	Ops  int
-	Time time.Duration
+	Ops   int
+	Time  time.Duration
+	Chunk int // how many keys a goroutine asks for between looks at the time; by default 512
 }
 
 // A Result is what one measurement found.
@@ -38,7 +40,7 @@ func Ask(l contender.Limiter, sources []traffic.Source, budget Budget) Result {
 	var ready, finished sync.WaitGroup
 	begin := make(chan struct{})
 	for i, source := range sources {
-		workers[i] = worker{source: source, keys: make([]string, chunk)}
+		workers[i] = worker{source: source, keys: make([]string, cmp.Or(budget.Chunk, chunk))}
 		ready.Add(1)
 		finished.Go(func() {
 			ready.Done()
@@ -76,7 +78,7 @@ func (w *worker) run(l contender.Limiter, ops int, endless bool, done *atomic.Bo
 	for endless || ops > 0 {
 		keys := w.keys
 		if !endless {
-			keys = keys[:min(chunk, ops)]
+			keys = keys[:min(len(keys), ops)]
 			ops -= len(keys)
 		}
 		w.source.Fill(keys)

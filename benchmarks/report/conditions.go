@@ -10,16 +10,9 @@ import (
 
 // conditions says where, when and how the figures came about.
 func (r Results) conditions(p *page) {
-	m := r.Machine
 	p.heading("How it was measured")
 	p.line("| | |\n|---|---|")
-	p.row("processor", fmt.Sprintf("%s, %d cores, %d used", m.CPU, m.Cores, min(cores, m.Cores)))
-	if m.Memory > 0 {
-		p.row("memory", fmt.Sprintf("%.0f GiB", float64(m.Memory)/(1<<30)))
-	}
-	p.row("system", m.OS)
-	p.row("Go", m.Go)
-	p.row("date", m.Date)
+	r.Machine.rows(p)
 	p.row("rounds", fmt.Sprintf("%d, in %v", r.Rounds, r.Took.Round(time.Second)))
 
 	p.line("\nThe figures are medians. In each round every contender has its turn, from one goroutine and then from one on")
@@ -45,11 +38,24 @@ func (r Results) contenders(p *page) {
 			continue
 		}
 		seen[c.How] = true
-		module := c.Module
-		// Without a version in a checkout: that of the repository.
-		if version := r.Machine.Modules[module]; version != "" && !isWeir(c.Name) {
-			module += " " + version
-		}
-		p.row(c.Name, module, c.How)
+		p.row(c.Name, r.Machine.versionOf(c), c.How)
 	}
+}
+
+func (m Machine) rows(p *page) {
+	p.row("processor", fmt.Sprintf("%s, %d cores, %d used", m.CPU, m.Cores, min(cores, m.Cores)))
+	if m.Memory > 0 {
+		p.row("memory", fmt.Sprintf("%.0f GiB", float64(m.Memory)/(1<<30)))
+	}
+	p.row("system", m.OS)
+	p.row("Go", m.Go)
+	p.row("date", m.Date)
+}
+
+// versionOf returns a contender's module and, but for those of this repository, its version.
+func (m Machine) versionOf(c contender.Contender) string {
+	if version := m.Modules[c.Module]; version != "" && !isWeir(c.Name) {
+		return c.Module + " " + version
+	}
+	return c.Module
 }

@@ -5,6 +5,7 @@
 //	go run -C benchmarks ./report -quick        does it still run? Its figures mean nothing
 //	go run -C benchmarks ./report -run '^hot'   only some sections
 //	go run -C benchmarks ./report -from FILE    writes the pages again from results.json
+//	go run -C benchmarks ./report -redis        the limiters in Redis instead, and redislimit/BENCHMARKS.md: ten minutes
 package main
 
 import (
@@ -25,6 +26,7 @@ func main() {
 	quick := flag.Bool("quick", false, "one short round with few clients")
 	only := flag.String("run", "", "measure only the sections that match this `regexp`")
 	from := flag.String("from", "", "measure nothing and write the results in this `file`")
+	redis := flag.Bool("redis", false, "measure limiters that keep their states in Redis")
 	out := flag.String("out", "", "the `folder` to write to; default: the repository for a whole run, else a temporary one")
 	flag.Parse()
 
@@ -34,13 +36,13 @@ func main() {
 	} else {
 		scale.rounds = max(1, *rounds)
 	}
-	if err := run(scale, *only, *from, *out); err != nil {
+	if err := run(scale, *only, *from, *out, *redis); err != nil {
 		fmt.Fprintln(os.Stderr, "report:", err)
 		os.Exit(1)
 	}
 }
 
-func run(s scale, only, from, out string) error {
+func run(s scale, only, from, out string, redis bool) error {
 	match, err := regexp.Compile(only)
 	if err != nil {
 		return err
@@ -53,6 +55,9 @@ func run(s scale, only, from, out string) error {
 				return err
 			}
 		}
+	}
+	if redis {
+		return runRedis(s, match, out)
 	}
 	var results Results
 	if from != "" {
@@ -68,5 +73,18 @@ func run(s scale, only, from, out string) error {
 		return err
 	}
 	fmt.Fprintln(os.Stderr, "written:", filepath.Join(out, "BENCHMARKS.md"))
+	return nil
+}
+
+func runRedis(s scale, match *regexp.Regexp, out string) error {
+	runtime.GOMAXPROCS(cores)
+	results, err := newRunner(s, match, os.Stderr).redis()
+	if err != nil {
+		return err
+	}
+	if err := results.writeRedis(out); err != nil {
+		return err
+	}
+	fmt.Fprintln(os.Stderr, "written:", filepath.Join(out, "redislimit", "BENCHMARKS.md"))
 	return nil
 }

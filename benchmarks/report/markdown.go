@@ -51,13 +51,17 @@ func (r Results) markdown() string {
 }
 
 func (r Results) goalTable(p *page) {
-	p.heading("Goals")
-	p.header("what", "goal", "measured", "met")
-	for _, g := range r.goals() {
-		p.row(g.what, g.targetText(), g.measuredText(), g.metText())
-	}
+	goalRows(p, r.goals())
 	p.line("\nRatios are on one core unless they say otherwise, and medians of the rounds' ratios.")
 	p.line("The goal for p99.99 is 200 µs, or three times what it is with nothing else going on if that is more.")
+}
+
+func goalRows(p *page, goals []goal) {
+	p.heading("Goals")
+	p.header("what", "goal", "measured", "met")
+	for _, g := range goals {
+		p.row(g.what, g.targetText(), g.measuredText(), g.metText())
+	}
 }
 
 func (s Speed) table(p *page) {

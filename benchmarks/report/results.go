@@ -11,6 +11,7 @@ import (
 // Results is all that a run found, and what it takes to write the pages.
 type Results struct {
 	Machine  Machine
+	Redis    string `json:",omitempty"` // its version
 	Quick    bool
 	Rounds   int
 	Took     time.Duration
