@@ -4,7 +4,7 @@
 //	go run -C benchmarks ./report               everything: about a quarter of an hour and 16 GB
 //	go run -C benchmarks ./report -quick        does it still run? Its figures mean nothing
 //	go run -C benchmarks ./report -run '^hot'   only some sections
-//	go run -C benchmarks ./report -from FILE    writes the pages again from results.json
+//	go run -C benchmarks ./report -from FILE    writes the pages again from results.json, or with -redis redis.json
 //	go run -C benchmarks ./report -redis        the limiters in Redis instead, and redislimit/BENCHMARKS.md: ten minutes
 package main
 
@@ -57,7 +57,7 @@ func run(s scale, only, from, out string, redis bool) error {
 		}
 	}
 	if redis {
-		return runRedis(s, match, out)
+		return runRedis(s, match, from, out)
 	}
 	var results Results
 	if from != "" {
@@ -76,9 +76,14 @@ func run(s scale, only, from, out string, redis bool) error {
 	return nil
 }
 
-func runRedis(s scale, match *regexp.Regexp, out string) error {
-	runtime.GOMAXPROCS(cores)
-	results, err := newRunner(s, match, os.Stderr).redis()
+func runRedis(s scale, match *regexp.Regexp, from, out string) (err error) {
+	var results Results
+	if from != "" {
+		results, err = readResults(from)
+	} else {
+		runtime.GOMAXPROCS(cores)
+		results, err = newRunner(s, match, os.Stderr).redis()
+	}
 	if err != nil {
 		return err
 	}

@@ -135,6 +135,9 @@ func (r Results) redisConditions(p *page) {
 }
 
 func (r Results) writeRedis(folder string) error {
+	if err := r.writeRaw(filepath.Join(folder, chartFolder), "redis.json"); err != nil {
+		return err
+	}
 	file := filepath.Join(folder, "redislimit", "BENCHMARKS.md")
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 		return err

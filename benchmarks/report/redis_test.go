@@ -15,17 +15,21 @@ func TestQuickRunInRedisWritesItsPage(t *testing.T) {
 		t.Skip("redis-server is not installed: apt-get install redis-server")
 	}
 	folder := t.TempDir()
-	require.NoError(t, runRedis(quickScale(), regexp.MustCompile(""), folder))
+	require.NoError(t, runRedis(quickScale(), regexp.MustCompile(""), "", folder))
 	text, err := os.ReadFile(filepath.Join(folder, "redislimit", "BENCHMARKS.md"))
 	require.NoError(t, err)
 	page := string(text)
 	require.Contains(t, page, "A trial run")
 	require.NotContains(t, page, "not measured")
 	require.NotContains(t, page, "NaN")
+	require.NoError(t, runRedis(scale{}, nil, filepath.Join(folder, chartFolder, "redis.json"), folder))
+	again, err := os.ReadFile(filepath.Join(folder, "redislimit", "BENCHMARKS.md"))
+	require.NoError(t, err)
+	require.Equal(t, page, string(again))
 	require.Regexp(t, `\| weir, leases \| [1-9]`, page)
 }
 
 func TestARunInRedisSaysWhatIsNotInstalled(t *testing.T) {
 	t.Setenv("PATH", "")
-	require.ErrorContains(t, runRedis(quickScale(), regexp.MustCompile(""), t.TempDir()), "apt-get install redis-server")
+	require.ErrorContains(t, runRedis(quickScale(), regexp.MustCompile(""), "", t.TempDir()), "apt-get install redis-server")
 }
