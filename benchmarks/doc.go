@@ -9,4 +9,5 @@
 // BENCHMARKS.md and its charts:
 //
 //	go run -C benchmarks ./report
+//	go run -C benchmarks ./report -redis    redislimit/BENCHMARKS.md, with a redis-server
 package benchmarks

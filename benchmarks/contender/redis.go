@@ -75,7 +75,7 @@ func viaRueidis(addr string, p weir.Policy, opts ...redislimit.Option) (*redisli
 		InitAddress:       []string{addr},
 		DisableCache:      true,
 		PipelineMultiplex: -1,
-		MaxFlushDelay:     100 * time.Microsecond,
+		MaxFlushDelay:     20 * time.Microsecond,
 	}))
 	return rueidislimit.New(client, p, opts...), client.Close
 }

@@ -69,6 +69,7 @@ func (r Results) redisGoals() (goals []goal) {
 	for _, s := range []*Speed{one, denied, many, manyDenied} {
 		if s != nil {
 			goals = append(goals,
+				atLeast(1, "", s.Title+": redis_rate / weir", parallel(s, "redis_rate", "weir")),
 				atLeast(1, "", s.Title+": the best peer / weir", parallel(s, s.bestInRedis(), "weir")),
 				atLeast(2, "", s.Title+": redis_rate / weir with rueidis", parallel(s, "redis_rate", "weir, rueidis")))
 		}
@@ -100,8 +101,9 @@ func (r Results) redisMarkdown() string {
 		p.line("**A trial run with few clients and no repetition: the figures mean nothing.**\n")
 	}
 	p.line("redislimit beside others that keep their states in Redis: 64 goroutines ask one redis-server on the same machine.")
-	p.line("Theirs and weir's token bucket are one script or function, and one round trip; throttled's is two or more, and")
-	p.line("with one key everybody races for it.")
+	p.line("weir's and redis_rate's token buckets are a function or script, in one round trip. ulule's limit is a fixed window: its")
+	p.line("script increments a number. throttled reads, and writes what it has computed if nobody else has meanwhile: a denial is")
+	p.line("one round trip without a script, an admission two, or more where many race for a key.")
 	goalRows(p, r.redisGoals())
 	p.line("\nRatios are of times, and medians of the rounds' ratios: how many times as many decisions the second makes.")
 	for _, s := range r.Speeds {
@@ -123,7 +125,7 @@ func (r Results) redisConditions(p *page) {
 	p.row("Redis", r.Redis+", one thread, on the same cores")
 	p.row("rounds", fmt.Sprintf("%d, in %v", r.Rounds, r.Took.Round(time.Second)))
 	p.line("\nThe figures are medians. In each round every contender has its turn. All who use go-redis have the same options")
-	p.line("of it, the default but for ContextTimeoutEnabled; rueidis has one connection, and lets requests wait up to 100 µs")
+	p.line("of it, the default but for ContextTimeoutEnabled; rueidis has one connection, and lets requests wait up to 20 µs")
 	p.line("for others. Over a network rather than on one machine, round trips are longer for all of them.\n")
 	p.line("```sh\ngo run -C benchmarks ./report -redis    # this page\n```")
 	p.heading("Contenders")
