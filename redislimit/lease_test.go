@@ -71,12 +71,16 @@ func leasesBalance(t *testing.T, seed uint64) {
 	}
 	work.Wait()
 	synctest.Wait()
+	store.mu.Lock()
 	held := store.taken - store.refunds - int(admitted.Load())
+	store.mu.Unlock()
 	require.GreaterOrEqual(t, held, 0)
 	require.LessOrEqual(t, held, instances*n)
 	for _, c := range clients {
 		require.NoError(t, c.Close())
 	}
+	store.mu.Lock()
+	defer store.mu.Unlock()
 	require.Equal(t, int(admitted.Load()), store.taken-store.refunds)
 	require.Equal(t, 2000-int(admitted.Load()), store.left)
 }

@@ -54,7 +54,7 @@ func (pl *plan) add(p weir.Policy) error {
 		if p.Algorithm() == weir.AlgorithmFirstOf {
 			kind = "O"
 		}
-		pl.say(kind, len(p.Parts()))
+		pl.say(kind, int64(len(p.Parts())))
 		for _, part := range p.Parts() {
 			if err := pl.add(part); err != nil {
 				return err
@@ -85,21 +85,20 @@ func (pl *plan) add(p weir.Policy) error {
 }
 
 func (pl *plan) addLimited(p weir.Policy, l weir.Limit, capacity int) error {
-	period, unit := int64(l.Period()/time.Microsecond), 1
+	period, unit := int64(l.Period()/time.Microsecond), int64(1)
 	if l.Period()%time.Microsecond != 0 {
-		period, unit = int64(l.Period()), int(time.Microsecond)
+		period, unit = int64(l.Period()), int64(time.Microsecond)
 	}
 	windows := "F"
 	switch p.Algorithm() {
 	case weir.AlgorithmTokenBucket, weir.AlgorithmLeakyBucket:
 		micros, ticks := interval(l)
-		pl.say("T", int(micros), int(ticks), capacity)
+		pl.say("T", int64(micros), int64(ticks), int64(capacity))
 		return nil
 	case weir.AlgorithmSlidingWindow:
 		pl.logs++
 		up := (l.Period() + time.Microsecond - 1).Truncate(time.Microsecond)
-		pl.say("W", capacity)
-		pl.words = append(pl.words, strconv.FormatInt(int64(up/time.Microsecond), 10), strconv.FormatInt(int64(up-l.Period()), 10))
+		pl.say("W", int64(capacity), int64(up/time.Microsecond), int64(up-l.Period()))
 		return nil
 	case weir.AlgorithmSlidingCounter:
 		windows = "C"
@@ -107,15 +106,14 @@ func (pl *plan) addLimited(p weir.Policy, l weir.Limit, capacity int) error {
 	if unit != 1 && l.Period() >= mostOddPeriod {
 		return fmt.Errorf("redislimit: %v: a window of %v, which is too long to count in nanoseconds: make it whole microseconds", p, l.Period())
 	}
-	pl.say(windows, capacity)
-	pl.words = append(pl.words, strconv.FormatInt(period, 10), strconv.Itoa(unit))
+	pl.say(windows, int64(capacity), period, unit)
 	return nil
 }
 
-func (pl *plan) say(kind string, numbers ...int) {
+func (pl *plan) say(kind string, numbers ...int64) {
 	pl.words = append(pl.words, kind)
 	for _, n := range numbers {
-		pl.words = append(pl.words, strconv.Itoa(n))
+		pl.words = append(pl.words, strconv.FormatInt(n, 10))
 	}
 }
 
