@@ -1,22 +1,30 @@
 package redislimit
 
 import (
+	"hash/maphash"
 	"sync"
 	"time"
 
 	"github.com/goweir/weir"
-	lru "github.com/hashicorp/golang-lru/v2"
 )
 
-// denials remembers, of each of so many clients, what was denied last.
+// denials remembers, of at least so many clients, what was denied last.
 //
 //	found(key, n, t)  =>  the store denied (key, n) at some u, t < u + RetryAfter,
 //	                      and nothing was given back here since
 type denials struct {
-	last *lru.Cache[string, denial]
+	seed   maphash.Seed
+	shards []denialShard
+	most   int // in a generation of a shard
+}
 
-	mu    sync.Mutex
-	given uint64 // how often anything was given back
+// A denialShard has two generations: once the young one is full it becomes the old
+// one, and what that had is forgotten. Who only looks writes nothing.
+type denialShard struct {
+	mu         sync.RWMutex
+	young, old map[string]denial
+	given      uint64 // how often anything was given back
+	_          [64]byte
 }
 
 type denial struct {
@@ -32,10 +40,33 @@ type asked struct {
 	given uint64
 }
 
-func newDenials(clients int) *denials { return &denials{last: newCache[string, denial](clients)} }
+func newDenials(clients int) *denials {
+	shards := 1
+	for shards < 64 && clients/(2*shards) >= 64 {
+		shards *= 2
+	}
+	d := &denials{seed: maphash.MakeSeed(), shards: make([]denialShard, shards), most: clients / shards}
+	if shards > 1 {
+		d.most += d.most / 4 // not all have as many
+	}
+	for i := range d.shards {
+		d.shards[i].young = make(map[string]denial)
+	}
+	return d
+}
+
+func (d *denials) shard(key string) *denialShard {
+	return &d.shards[maphash.String(d.seed, key)&uint64(len(d.shards)-1)]
+}
 
 func (d *denials) find(key string, n int, pl *plan) (weir.Decision, bool) {
-	last, ok := d.last.Get(key)
+	s := d.shard(key)
+	s.mu.RLock()
+	last, ok := s.young[key]
+	if !ok {
+		last, ok = s.old[key]
+	}
+	s.mu.RUnlock()
 	if !ok || last.n != n || last.plan != pl {
 		return weir.Decision{}, false
 	}
@@ -50,13 +81,14 @@ func (d *denials) find(key string, n int, pl *plan) (weir.Decision, bool) {
 }
 
 // ask is to be called before the store is asked.
-func (d *denials) ask() asked {
+func (d *denials) ask(key string) asked {
 	if d == nil {
 		return asked{}
 	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return asked{time.Now(), d.given}
+	s := d.shard(key)
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return asked{time.Now(), s.given}
 }
 
 // add remembers a denial of the store. One for good is asked again: what is left may
@@ -65,11 +97,16 @@ func (d *denials) add(key string, n int, pl *plan, decision weir.Decision, asked
 	if d == nil || decision.Allowed || decision.RetryAfter == weir.Never {
 		return
 	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if asked.given == d.given {
-		d.last.Add(key, denial{n, pl, asked, decision})
+	s := d.shard(key)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if asked.given != s.given {
+		return
 	}
+	if len(s.young) >= d.most {
+		s.young, s.old = make(map[string]denial), s.young
+	}
+	s.young[key] = denial{n, pl, asked, decision}
 }
 
 // forget is to be called once something was given back.
@@ -77,8 +114,10 @@ func (d *denials) forget(key string) {
 	if d == nil {
 		return
 	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.given++
-	d.last.Remove(key)
+	s := d.shard(key)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.given++
+	delete(s.young, key)
+	delete(s.old, key)
 }

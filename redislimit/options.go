@@ -51,9 +51,9 @@ func WithFallback(f Fallback) Option {
 }
 
 // WithDenyCache has what was denied be denied here, without asking the store, until
-// its RetryAfter, for up to so many clients: the same client asking for the same n
-// under the same policy. A Refund or Reset by another process is then not seen
-// before. It panics if clients is negative; 0 is the default, and no cache.
+// its RetryAfter: the same client asking for the same n under the same policy. So many
+// clients that were denied last are remembered, and up to three times as many. A
+// Refund or Reset by another process is not seen before. It panics if clients is negative; 0 is the default, and no cache.
 func WithDenyCache(clients int) Option {
 	if clients < 0 {
 		panic(fmt.Sprintf("redislimit: WithDenyCache(%d): it must not be negative", clients))

@@ -130,7 +130,7 @@ func (c *PerClient) ask(ctx context.Context, key string, n int, pl *plan) (weir.
 // answer has the store take what is missing of n, or of want if there are so many, and
 // returns how many it took: none where something else decided.
 func (c *PerClient) answer(ctx context.Context, key string, n, had, want int, pl *plan) (weir.Decision, int, error) {
-	asked := c.denials.ask()
+	asked := c.denials.ask(key)
 	d, taken, err := c.decide(ctx, "take", key, n-had, max(0, want-had), pl)
 	if err != nil {
 		d, err = c.local.decide(c, key, n-had, pl, err)
@@ -321,7 +321,7 @@ func (c *PerClient) call(verb, state string, n, want int, pl, before *plan, told
 // mostAsked stands for any n above all capacities but that of no limit.
 const mostAsked = 1 << 53
 
-// decision is what the script's numbers say.
+// decision is what the function's numbers say.
 func (pl *plan) decision(r []int64) (d weir.Decision, taken int) {
 	leaf := pl.leaves[r[3]-1]
 	d = weir.Decision{

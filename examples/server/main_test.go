@@ -91,7 +91,7 @@ func TestServer_CountsAddressesKeysAndEverybody(t *testing.T) {
 	clock.Advance(100 * time.Millisecond)
 	require.Contains(t, ask(t, addr, from("192.0.2.1")), "200 OK")
 	require.NoError(t, stop())
-	require.Contains(t, log.String(), "client=192.0.2.1 policy=address method=GET path=/hello retry_after=100ms")
+	require.Contains(t, log.String(), "client=192.0.2.1 method=GET path=/hello policy=address retry_after=100ms")
 }
 
 // What is under way when the server is told to stop is answered.
