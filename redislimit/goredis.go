@@ -2,7 +2,9 @@ package redislimit
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"sync"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -110,22 +112,36 @@ type onceCmd struct{ *redis.Cmd }
 
 func (onceCmd) NoRetry() bool { return true }
 
-// load loads a library wherever there may be states.
+// load loads a library wherever there may be states and a server answers.
 func (g goRedis) load(ctx context.Context, l *Library) error {
+	var mu sync.Mutex
+	var errs []error
+	loaded := false
 	on := func(ctx context.Context, c *redis.Client) error {
-		if err := c.FunctionLoad(ctx, l.Source).Err(); err != nil && !Exists(err) {
-			return err
+		err := c.FunctionLoad(ctx, l.Source).Err()
+		mu.Lock()
+		defer mu.Unlock()
+		if err == nil || Exists(err) {
+			loaded = true
+		} else {
+			errs = append(errs, err)
 		}
 		return nil
 	}
+	var err error
 	switch c := g.client.(type) {
 	case *redis.ClusterClient:
-		return c.ForEachMaster(ctx, on)
+		err = c.ForEachMaster(ctx, on)
 	case *redis.Ring:
-		return c.ForEachShard(ctx, on)
-	}
-	if err := g.client.FunctionLoad(ctx, l.Source).Err(); err != nil && !Exists(err) {
+		err = c.ForEachShard(ctx, on)
+	default:
+		if err = g.client.FunctionLoad(ctx, l.Source).Err(); Exists(err) {
+			err = nil
+		}
 		return err
 	}
-	return nil
+	if err == nil && !loaded {
+		err = errors.Join(errs...)
+	}
+	return err
 }

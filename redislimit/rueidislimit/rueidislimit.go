@@ -5,8 +5,8 @@ package rueidislimit
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/goweir/weir"
 	"github.com/goweir/weir/redislimit"
@@ -26,11 +26,8 @@ type store struct{ client rueidis.Client }
 func (s store) Call(ctx context.Context, l *redislimit.Library, keys, args []string) (redislimit.Reply, error) {
 	result := s.call(ctx, l, keys, args)
 	for tries := 0; redislimit.NotFound(result.Error()) && tries < 3; tries++ { // somebody may take it away again
-		for _, node := range s.client.Nodes() { // replicas refuse it, and get it from their masters
-			err := node.Do(ctx, node.B().FunctionLoad().FunctionCode(l.Source).Build()).Error()
-			if answer, ok := rueidis.IsRedisErr(err); err != nil && !redislimit.Exists(err) && !(ok && strings.HasPrefix(answer.Error(), "READONLY")) {
-				return redislimit.Reply{}, err
-			}
+		if err := s.load(ctx, l); err != nil {
+			return redislimit.Reply{}, err
 		}
 		result = s.call(ctx, l, keys, args)
 	}
@@ -55,6 +52,25 @@ func (s store) Call(ctx context.Context, l *redislimit.Library, keys, args []str
 
 func (s store) call(ctx context.Context, l *redislimit.Library, keys, args []string) rueidis.RedisResult {
 	return s.client.Do(ctx, s.client.B().Fcall().Function(l.Function).Numkeys(int64(len(keys))).Key(keys...).Arg(args...).Build())
+}
+
+// load loads a library wherever a server answers. Replicas refuse it, and get it from
+// their masters.
+func (s store) load(ctx context.Context, l *redislimit.Library) error {
+	var errs []error
+	loaded := false
+	for _, node := range s.client.Nodes() {
+		err := node.Do(ctx, node.B().FunctionLoad().FunctionCode(l.Source).Build()).Error()
+		if err == nil || redislimit.Exists(err) {
+			loaded = true
+		} else {
+			errs = append(errs, err)
+		}
+	}
+	if loaded {
+		return nil
+	}
+	return errors.Join(errs...)
 }
 
 // A refusal is an error that the server has answered with, marked as redislimit
