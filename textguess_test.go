@@ -1,6 +1,7 @@
 package weir_test
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 
@@ -11,7 +12,7 @@ import (
 // TestALimitIsSuggestedUpToWhatEndsIt: what is not understood before that is not
 // guessed.
 func TestALimitIsSuggestedUpToWhatEndsIt(t *testing.T) {
-	for text, want := range map[string]string{
+	limits := map[string]string{
 		"5 per s{": "5/s", "5 per s(5": "5/s", "5 per s,": "5/s", "5 per s .x": "5/s", "5 per s .": "5/s", "5' x": "5/s",
 		"5 per s,5": "", "5 per s z": "", "5 per s \x80": "", "5 per s -5": "", "5/s,5": "", "5/s .5.": "", "5/s -5": "", "5/s bananas": "",
 
@@ -19,9 +20,13 @@ func TestALimitIsSuggestedUpToWhatEndsIt(t *testing.T) {
 		"10 per-hour": "10/h", "10_per_hour": "10/h", "10 per hour -": "10/h", "10 -": "10/s", ".": "", ".5": "1/2s", ".x": "",
 		"5 per s burst 3 burst": "", "5 per s burst 3 burst 4": "",
 
-		"1000000000000 per s": "1000000000000/s", "10000000000000 per s": "", "1.000001 per s": "1000001/1000000s", "1.0000010 per s": "",
+		"10000000000000 per s": "", "1.000001 per s": "1000001/1000000s", "1.0000010 per s": "",
 		"1 per 262980 hours": "1/262980h", "1 per 262981 hours": "",
-	} {
+	}
+	if strconv.IntSize == 64 {
+		limits["1000000000000 per s"] = "1000000000000/s"
+	}
+	for text, want := range limits {
 		_, err := weir.ParseLimit(text)
 		require.Error(t, err, "%q", text)
 		got, _ := suggested(err)
