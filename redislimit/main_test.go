@@ -3,6 +3,7 @@ package redislimit_test
 import (
 	"fmt"
 	"os"
+	"os/signal"
 	"runtime"
 	"runtime/pprof"
 	"testing"
@@ -16,6 +17,9 @@ func TestMain(m *testing.M) {
 		beAChild()
 		return
 	}
+	interrupts := make(chan os.Signal, 1)
+	signal.Notify(interrupts, os.Interrupt) // as fuzzing does, which leaves a goroutine that is os/signal's
+	signal.Stop(interrupts)
 	floor := runtime.NumGoroutine()
 	code := m.Run()
 	for deadline := time.Now().Add(30 * time.Second); runtime.NumGoroutine() > floor; time.Sleep(10 * time.Millisecond) {
