@@ -11,6 +11,7 @@ type asked struct {
 	clients *clients // of this
 	core    *core
 	hash    uint64
+	layer   int // the first one of the request that names it
 	price
 	n int // what is to be taken
 

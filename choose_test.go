@@ -2,12 +2,12 @@ package weir_test
 
 import (
 	"context"
-	"encoding/binary"
 	"math"
 	"math/rand/v2"
 	"time"
 
 	"github.com/goweir/weir"
+	"github.com/goweir/weir/internal/conformance"
 )
 
 const (
@@ -40,16 +40,8 @@ func randomly(seed uint64) choose { return rand.New(rand.NewPCG(seed, 2)).Int64N
 
 // fromBytes spends as many bytes as the range needs; after the last one everything is 0.
 func fromBytes(data []byte) (c choose, more func() bool) {
-	c = func(n int64) int64 {
-		var word [8]byte
-		need := 1
-		if n > 1<<8 {
-			need = 8
-		}
-		data = data[copy(word[:need], data):]
-		return int64(binary.LittleEndian.Uint64(word[:]) % uint64(n))
-	}
-	return c, func() bool { return len(data) > 0 }
+	chosen, more := conformance.FromBytes(data)
+	return choose(chosen), more
 }
 
 func chooseLimit(c choose, burst bool) weir.Limit {

@@ -27,6 +27,14 @@ func (w *watch[K]) denied(key K, t *tally, d Decision) {
 	w.tell(key, d, leftOut)
 }
 
+// known returns a Decision, the zero one if nobody wanted it.
+func known(d *Decision) Decision {
+	if d == nil {
+		return Decision{}
+	}
+	return *d
+}
+
 // A pace lets through ten at once and one a second from then on. Who is not let
 // through reads one word, and writes none.
 type pace struct {

@@ -12,11 +12,11 @@ type Layer[R any] struct {
 	cell    *cell
 	clients *clients
 	core    *core
-	key     func(R) (any, bool)          // nil for a Limiter
-	hash    func(R) (uint64, bool)       // of the key; likewise
-	cost    func(R) int                  // nil for the n of the call
-	tell    func(R, int, Decision, bool) // whoever watches the limiter of a denial; true: the Decision is known
-	remote  *remote                      // instead of all but key and cost
+	key     func(R) (any, bool)    // nil for a Limiter
+	hash    func(R) (uint64, bool) // of the key; likewise
+	cost    func(R) int            // nil for the n of the call
+	tell    func(R, int, Decision) // whoever watches the limiter of a denial
+	remote  *remote                // instead of all but key and cost
 }
 
 // Global returns the layer of a limiter that all requests share.
@@ -24,7 +24,7 @@ func Global[R any](l *Limiter) Layer[R] {
 	if l == nil {
 		panic("weir: Global of a nil Limiter")
 	}
-	return Layer[R]{cell: &l.cell, core: &l.core, tell: func(_ R, n int, d Decision, known bool) { l.tell(n, d, known) }}
+	return Layer[R]{cell: &l.cell, core: &l.core, tell: func(_ R, n int, d Decision) { l.tell(n, d) }}
 }
 
 // By returns the layer of a limiter per client. key says who the client of a
@@ -44,9 +44,9 @@ func By[R any, K comparable](c *PerClient[K], key func(R) (K, bool)) Layer[R] {
 			}
 			return c.hash(k), true
 		},
-		tell: func(r R, n int, d Decision, known bool) {
+		tell: func(r R, n int, d Decision) {
 			if k, ok := key(r); ok {
-				c.tell(k, n, d, known)
+				c.tell(k, n, d)
 			}
 		},
 	}
@@ -253,11 +253,7 @@ func (l *Layer[R]) take(r R, n int, out *Decision) (ok, applies bool) {
 	}
 	if !ok {
 		ok = l.core.verdict(false, out)
-		if out != nil {
-			l.tell(r, n, *out, true)
-		} else {
-			l.tell(r, n, Decision{}, false)
-		}
+		l.tell(r, n, known(out))
 	}
 	return ok, true
 }
@@ -267,27 +263,15 @@ func (l *Layer[R]) take(r R, n int, out *Decision) (ok, applies bool) {
 func (l *Layers[R]) tell(r R, all together, answers []Decision, denied int) {
 	for i := range all {
 		a := &all[i]
-		if i != denied && (denied >= 0 || a.wait == 0 || a.core == nil || !a.core.shadow) {
+		if i != denied && (denied >= 0 || a.wait == 0 || !a.core.shadow) {
 			continue
 		}
-		for j := range l.layers {
-			layer := &l.layers[j]
-			if layer.core != a.core {
-				continue
-			}
-			if layer.hash != nil {
-				if hash, _ := layer.hash(r); hash != a.hash {
-					continue
-				}
-			}
-			var d Decision
-			if answers != nil {
-				d = answers[i]
-				d.Allowed, d.Shadowed = a.core.shadow, a.core.shadow
-			}
-			layer.tell(r, a.n, d, answers != nil)
-			break
+		var d Decision
+		if answers != nil {
+			d = answers[i]
+			d.Allowed, d.Shadowed = a.core.shadow, a.core.shadow
 		}
+		l.layers[a.layer].tell(r, a.n, d)
 	}
 }
 
@@ -334,7 +318,7 @@ func (l *Layers[R]) ask(r R, n int, all together) together {
 		a := all.of(layer.core, hash)
 		if a == nil {
 			all, a = all.another()
-			a.cell, a.clients, a.core, a.hash = layer.cell, layer.clients, layer.core, hash
+			a.cell, a.clients, a.core, a.hash, a.layer = layer.cell, layer.clients, layer.core, hash, i
 		}
 		if layer.cost == nil {
 			a.counts = true

@@ -133,20 +133,16 @@ func (l *Limiter) decide(n int, consume bool, d *Decision) bool {
 		return true
 	}
 	ok = l.verdict(false, d)
-	switch {
-	case !consume:
-	case d != nil:
-		l.tell(n, *d, true)
-	default:
-		l.tell(n, Decision{}, false)
+	if consume {
+		l.tell(n, known(d))
 	}
 	return ok
 }
 
-// tell tells of a denial whoever watches.
-func (l *Limiter) tell(n int, d Decision, known bool) {
+// tell is PerClient.tell.
+func (l *Limiter) tell(n int, d Decision) {
 	if w := l.watch.Load(); w != nil && n > 0 && w.pace.may() {
-		if !known {
+		if d == (Decision{}) {
 			d = l.Peek(n)
 		}
 		w.denied(struct{}{}, &l.tally, d)

@@ -106,18 +106,14 @@ func (c *PerClient[K]) AllowAs(key K, p Policy) bool {
 // what was decided, if that is known.
 func (c *PerClient[K]) denied(key K, n int, d *Decision) bool {
 	ok := c.clients.verdict(false, d)
-	if d != nil {
-		c.tell(key, n, *d, true)
-	} else {
-		c.tell(key, n, Decision{}, false)
-	}
+	c.tell(key, n, known(d))
 	return ok
 }
 
-// tell tells of a denial whoever watches.
-func (c *PerClient[K]) tell(key K, n int, d Decision, known bool) {
+// tell tells of a denial whoever watches. The zero Decision is one that is not known.
+func (c *PerClient[K]) tell(key K, n int, d Decision) {
 	if w := c.watch.Load(); w != nil && n > 0 && w.pace.may() {
-		if !known {
+		if d == (Decision{}) {
 			d = c.Peek(key, n)
 		}
 		w.denied(key, &c.clients.tally, d)

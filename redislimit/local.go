@@ -17,7 +17,7 @@ type fallbacks struct {
 // decide decides about n in place of the store, which answered with an error. A
 // caller who has given up gets that.
 func (f *fallbacks) decide(c *PerClient, key string, n int, pl *plan, err error) (weir.Decision, error) {
-	return f.instead(c, pl, err, func(clients *weir.PerClient[string]) weir.Decision {
+	return f.instead(c, err, func(clients *weir.PerClient[string]) weir.Decision {
 		c.counted.fallback.Add(1)
 		if clients == nil {
 			return open(pl, n)
@@ -31,7 +31,7 @@ func (f *fallbacks) decide(c *PerClient, key string, n int, pl *plan, err error)
 
 // look says what decide would.
 func (f *fallbacks) look(c *PerClient, key string, n int, pl *plan, err error) (weir.Decision, error) {
-	return f.instead(c, pl, err, func(clients *weir.PerClient[string]) weir.Decision {
+	return f.instead(c, err, func(clients *weir.PerClient[string]) weir.Decision {
 		if clients == nil {
 			return open(pl, n)
 		}
@@ -39,7 +39,7 @@ func (f *fallbacks) look(c *PerClient, key string, n int, pl *plan, err error) (
 	})
 }
 
-func (f *fallbacks) instead(c *PerClient, pl *plan, err error, decide func(*weir.PerClient[string]) weir.Decision) (weir.Decision, error) {
+func (f *fallbacks) instead(c *PerClient, err error, decide func(*weir.PerClient[string]) weir.Decision) (weir.Decision, error) {
 	switch {
 	case c.fallback == FailClosed, errors.As(err, new(*abandoned)):
 		return weir.Decision{}, err

@@ -200,25 +200,20 @@ func MutantShr[T, S mutantInteger](id int, a T, b S) T {
 
 // MutantMin is min(v, more...), and max in the mutant.
 func MutantMin[T cmp.Ordered](id int, v T, more ...T) T {
-	on := MutantOn(id)
-	for _, m := range more {
-		if on {
-			v = max(v, m)
-		} else {
-			v = min(v, m)
-		}
-	}
-	return v
+	return mutantExtreme(MutantOn(id), v, more)
 }
 
 // MutantMax is max(v, more...), and min in the mutant.
 func MutantMax[T cmp.Ordered](id int, v T, more ...T) T {
-	on := MutantOn(id)
+	return mutantExtreme(!MutantOn(id), v, more)
+}
+
+func mutantExtreme[T cmp.Ordered](greatest bool, v T, more []T) T {
 	for _, m := range more {
-		if on {
-			v = min(v, m)
-		} else {
+		if greatest {
 			v = max(v, m)
+		} else {
+			v = min(v, m)
 		}
 	}
 	return v
