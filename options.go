@@ -69,8 +69,9 @@ func WithMaxClients(n int, overflow Overflow) Option {
 	return func(o *options) { o.maxClients, o.overflow = n, overflow }
 }
 
-// WithStaleAfter sets how long a PerClient keeps a client at least after it is
-// full again. The default, 0, is until the next sweep.
+// WithStaleAfter sets how long a PerClient keeps a client at least after time has
+// made it full again. The default, 0, is until the next sweep. One that is full
+// since something was given back, or since SetPolicy, may go with the next sweep.
 func WithStaleAfter(d time.Duration) Option {
 	if d < 0 {
 		panic("weir: WithStaleAfter(" + d.String() + "): it must not be negative")

@@ -185,6 +185,9 @@ func (c *PerClient[K]) SetPolicy(p weir.Policy) {
 		if k.carry(p, now); plain {
 			k.newest = now
 		}
+		if k.tree.full(now).Sign() == 0 {
+			k.linger()
+		}
 	}
 }
 
@@ -206,8 +209,9 @@ func (c *PerClient[K]) Sweep() (evicted int) {
 // Lingers reports whether it is open if a key that is full is held: Sweep's answer is
 // then a bound, and so are Len and what Stats count of it.
 func (c *PerClient[K]) Lingers() bool {
+	then := minus(whole(c.reading()), whole(c.StaleAfter))
 	for _, k := range c.held {
-		if k.lingers != nil && less(whole(c.reading()), k.lingers) {
+		if k.lingers != nil && less(then, k.lingers) {
 			return true
 		}
 	}

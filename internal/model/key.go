@@ -16,8 +16,9 @@ type Key struct {
 	pending []entry // by instant, then by age
 	life    *life
 
-	// lingers is until when weir may hold the key although it is full: what was
-	// given back out of the middle is noted with it as long as somebody could ask.
+	// lingers is until when it is open if weir counts the key as full: what was given
+	// back out of the middle is noted with it as long as somebody could ask, and since
+	// when it is full that something made so other than time is not noted at all.
 	lingers number
 	// denied is what the key is under another policy by which it was denied since
 	// it last changed: RetryAfter counts from then.

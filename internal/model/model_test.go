@@ -79,3 +79,20 @@ func TestEachAlgorithmSaysWhenItAdmits(t *testing.T) {
 		require.True(t, s.Peek(1).Allowed, "%v", c.policy)
 	}
 }
+
+// What weir.WithStaleAfter leaves open, which a sweep is not compared by.
+func TestItIsOpenIfWhatAPolicyMakesFullIsHeld(t *testing.T) {
+	var now time.Duration
+	clients := model.NewPerClient[int](weir.MustParsePolicy("fixed-window 1/s"), model.Options{
+		Now:        func() time.Duration { return now },
+		StaleAfter: time.Second,
+	})
+	clients.Take(0, 1)
+	now = time.Second
+	require.False(t, clients.Lingers())
+	clients.SetPolicy(weir.MustParsePolicy("token-bucket 1/s"))
+	require.True(t, clients.Lingers())
+	now = 2 * time.Second
+	require.False(t, clients.Lingers())
+	require.Equal(t, 1, clients.Sweep())
+}
