@@ -149,6 +149,9 @@ func (w *world) allow(t *rapid.T) {
 	k, n := w.key(t), drawN(t, w.last)
 	w.say("%s%d)", k.call("AllowN"), n)
 	w.same("the answer", k.real.AllowN(n), k.model.AllowN(n))
+	if w.back && k.model.Peek(n).RetryAfter == weir.Never { // denied without a look at the key
+		w.look(t)
+	}
 }
 
 func (w *world) peek(t *rapid.T) {
