@@ -357,3 +357,27 @@ func ExampleNewCoarseClock() {
 	fmt.Println(packets.Allow())
 	// Output: true
 }
+
+func ExamplePerClient_TopDenied() {
+	clock := weir.NewManualClock()
+	clients := weir.NewPerClient[string](weir.TokenBucket(weir.PerSecond(1)), weir.WithClock(clock), weir.WithTopDenied(10))
+	for range 5 {
+		clients.Allow("192.0.2.1")
+		clients.Allow("192.0.2.1")
+		clients.Allow("192.0.2.7")
+		clock.Advance(time.Second)
+	}
+	clients.AllowN("192.0.2.7", 2)
+	for _, client := range clients.TopDenied() {
+		fmt.Println(client.Key, client.Count)
+	}
+	// Output:
+	// 192.0.2.1 5
+	// 192.0.2.7 1
+}
+
+func ExamplePolicy_Describe() {
+	p := weir.MustParsePolicy("all(token-bucket 10/s burst 20, sliding-window 1000/h)")
+	fmt.Println(p.Describe())
+	// Output: all of these: 20 at once, and one more each 100ms (10 in 1s); 1000 in any 1h
+}

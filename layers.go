@@ -9,6 +9,7 @@ import (
 // limiter, what a request's key in it is, and what it costs there. It is an
 // immutable value. Make one with Global, By or ByRemote.
 type Layer[R any] struct {
+	limiter any // as it was given
 	cell    *cell
 	clients *clients
 	core    *core
@@ -24,7 +25,7 @@ func Global[R any](l *Limiter) Layer[R] {
 	if l == nil {
 		panic("weir: Global of a nil Limiter")
 	}
-	return Layer[R]{cell: &l.cell, core: &l.core, tell: func(_ R, n int, d Decision) { l.tell(n, d) }}
+	return Layer[R]{limiter: l, cell: &l.cell, core: &l.core, tell: func(_ R, n int, d Decision) { l.tell(n, d) }}
 }
 
 // By returns the layer of a limiter per client. key says who the client of a
@@ -34,6 +35,7 @@ func By[R any, K comparable](c *PerClient[K], key func(R) (K, bool)) Layer[R] {
 		panic("weir: By needs a PerClient and a key function, and one of them is nil")
 	}
 	return Layer[R]{
+		limiter: c,
 		clients: c.clients,
 		core:    &c.clients.core,
 		key:     func(r R) (any, bool) { return key(r) },
@@ -176,6 +178,18 @@ func (l *Layers[R]) Keys(r R) []any {
 		}
 	}
 	return keys
+}
+
+// Limiters returns the *Limiter or *PerClient of each layer, and of a remote one
+// what its Remote says, in the order of Keys.
+func (l *Layers[R]) Limiters() []any {
+	var limiters []any
+	for _, layers := range [...][]Layer[R]{l.layers, l.remotes} {
+		for i := range layers {
+			limiters = append(limiters, layers[i].limiter)
+		}
+	}
+	return limiters
 }
 
 // decide is what the verbs come to that concern any layers. It fills v, and t

@@ -389,3 +389,17 @@ func TestLayersAllocateNothing(t *testing.T) {
 		}
 	}
 }
+
+func TestLayersNameTheirLimiters(t *testing.T) {
+	type store struct{}
+	whole, clients := weir.New(weir.TokenBucket(weir.PerSecond(1))), weir.NewPerClient[int](weir.TokenBucket(weir.PerSecond(1)))
+	decide := func(context.Context, int, int) (weir.Decision, error) { return weir.Decision{}, nil }
+	far := weir.ByRemote(weir.Remote[int]{
+		Take: decide, Peek: decide,
+		Refund:  func(context.Context, int, int) error { return nil },
+		Limiter: store{},
+	}, func(i int) (int, bool) { return i, true })
+	layers := weir.NewLayers(far, weir.By(clients, func(i int) (int, bool) { return i, false }), weir.Global[int](whole))
+	require.Equal(t, []any{clients, whole, store{}}, layers.Limiters(), "remote ones last, and whether they apply or not")
+	require.Empty(t, weir.NewLayers[int]().Limiters())
+}

@@ -34,6 +34,7 @@ type options struct {
 	overflow   Overflow
 	staleAfter time.Duration
 	sweepEvery time.Duration // 0 for never
+	topDenied  int           // 0 for none
 }
 
 func newOptions(opts []Option) options {

@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/goweir/weir/internal/spacesaving"
 	"github.com/goweir/weir/internal/table"
 )
 
@@ -22,6 +23,7 @@ type PerClient[K comparable] struct {
 	seed    maphash.Seed
 	clients *clients
 	watch   atomic.Pointer[watch[K]]
+	top     *spacesaving.Top[K] // nil unless asked for
 }
 
 // NewPerClient returns a PerClient that holds nobody. It panics if p is
@@ -39,7 +41,7 @@ func NewPerClient[K comparable](p Policy, opts ...Option) *PerClient[K] {
 	for i := range shards {
 		shards[i].Annex.decider = &d
 	}
-	return &PerClient[K]{seed: maphash.MakeSeed(), clients: c}
+	return &PerClient[K]{seed: maphash.MakeSeed(), clients: c, top: newTop[K](c.topDenied)}
 }
 
 // hash returns what a key is known by.
@@ -110,8 +112,12 @@ func (c *PerClient[K]) denied(key K, n int, d *Decision) bool {
 	return ok
 }
 
-// tell tells of a denial whoever watches. The zero Decision is one that is not known.
+// tell counts a denial by its key, and tells of it whoever watches. The zero Decision is
+// one that is not known.
 func (c *PerClient[K]) tell(key K, n int, d Decision) {
+	if c.top != nil && n > 0 {
+		c.top.Add(key)
+	}
 	if w := c.watch.Load(); w != nil && n > 0 && w.pace.may() {
 		if d == (Decision{}) {
 			d = c.Peek(key, n)

@@ -8,7 +8,7 @@ import (
 
 // A Remote is a limiter per client that keeps its states elsewhere, in a store
 // that several programs share, say: what a package for such a store gives to
-// ByRemote. All but Policy are required, and must be safe for concurrent use.
+// ByRemote. The functions but Policy are required, and must be safe for concurrent use.
 type Remote[K comparable] struct {
 	// Take consumes n of a key's, not below 0, or with an error nothing. It is called
 	// once all other layers have admitted the request. Of a Decision in shadow
@@ -23,6 +23,8 @@ type Remote[K comparable] struct {
 	// Policy returns the policy in force, the same value while that does not change,
 	// for a Verdict. It may be nil.
 	Policy func() Policy
+	// Limiter is what Layers.Limiters returns for the layer. It may be nil.
+	Limiter any
 }
 
 // refundWithin bounds how long a request waits for what is given back.
@@ -37,7 +39,8 @@ func ByRemote[R any, K comparable](c Remote[K], key func(R) (K, bool)) Layer[R] 
 		panic("weir: ByRemote needs Take, Peek, Refund and a key function, and one of them is nil")
 	}
 	return Layer[R]{
-		key: func(r R) (any, bool) { return key(r) },
+		limiter: c.Limiter,
+		key:     func(r R) (any, bool) { return key(r) },
 		remote: &remote{
 			take:   func(ctx context.Context, key any, n int) (Decision, error) { return c.Take(ctx, key.(K), n) },
 			peek:   func(ctx context.Context, key any, n int) (Decision, error) { return c.Peek(ctx, key.(K), n) },

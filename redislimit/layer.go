@@ -6,5 +6,7 @@ import "github.com/goweir/weir"
 // layers have admitted the request, and given back what it took if another denies.
 // key says who the client of a request is; with false the layer does not apply.
 func By[R any](c *PerClient, key func(R) (string, bool)) weir.Layer[R] {
-	return weir.ByRemote(weir.Remote[string]{Take: c.Take, Peek: c.Peek, Refund: c.Refund, Policy: c.Policy}, key)
+	return weir.ByRemote(weir.Remote[string]{
+		Take: c.Take, Peek: c.Peek, Refund: c.Refund, Policy: c.Policy, Limiter: c,
+	}, key)
 }

@@ -55,10 +55,11 @@ func (s *Set) Sum(i int) (sum uint64) {
 	return sum
 }
 
-// stripe picks a line by where the goroutine's stack lies: it is different for
-// goroutines that run at once, and costs nothing to find out.
-func (s *Set) stripe() uint64 {
+func (s *Set) stripe() uint64 { return Here() >> s.shift }
+
+// Here returns a hash of where the goroutine's stack lies, to pick a stripe by: it is
+// different for goroutines that run at once, and costs nothing to find out.
+func Here() uint64 {
 	var here byte
-	hash := uint64(uintptr(unsafe.Pointer(&here))>>10) * 0x9e3779b97f4a7c15
-	return hash >> s.shift
+	return uint64(uintptr(unsafe.Pointer(&here))>>10) * 0x9e3779b97f4a7c15
 }
