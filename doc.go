@@ -56,6 +56,11 @@
 // [WithMaxClients] bounds how many are held. Keys are held as 64-bit hashes with
 // a secret seed; see [PerClient] for what that means.
 //
+// # To see what it does
+//
+// Stats counts, OnDenied and LogDenied tell of denials, and with [WithTopDenied] the
+// clients are known that are denied most. Package debuglimit shows it all on a page.
+//
 // # Time
 //
 // The default clock is monotonic, so that nothing happens when the machine's

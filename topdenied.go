@@ -10,9 +10,10 @@ import (
 const mostTop = 1 << 16
 
 // WithTopDenied has a PerClient count the k clients that are denied most, 1 to 65536,
-// in fixed memory: k counters for each core, up to 16 of these, at some 100 bytes and a key each. These keys
-// are kept, unlike all others. It costs a request that is allowed nothing, and a denied one some
-// 50 ns. The default is not to count. It makes no difference to a Limiter.
+// in fixed memory: k counters for each core, up to 16 of these, at some 100 bytes and a key each.
+// These keys are kept, unlike all others. It costs a request that is allowed nothing, and a denied one
+// 25 ns in a flood of one client, 200 ns in one of thousands. The default is not to count.
+// It makes no difference to a Limiter.
 func WithTopDenied(k int) Option {
 	if k < 1 || k > mostTop {
 		panic("weir: WithTopDenied(" + strconv.Itoa(k) + "): it must be from 1 to " + strconv.Itoa(mostTop))
