@@ -1,9 +1,12 @@
 package redislimit_test
 
 import (
+	"context"
+	"fmt"
 	"testing"
 	"time"
 
+	"github.com/goweir/weir"
 	"github.com/goweir/weir/redislimit"
 	"github.com/goweir/weir/redislimit/redistest"
 	"github.com/stretchr/testify/require"
@@ -25,5 +28,45 @@ func TestASlotThatMovesTakesItsClientsAlong(t *testing.T) {
 		all.within(t, busy, generous)
 		require.Zero(t, all.failed, "%v", all.err)
 		require.NotZero(t, all.admitted)
+	})
+}
+
+// TestAReplicaThatTakesOverGoesOnWhereItsMasterWas: with what it was told, and before the
+// library would look for it by itself.
+func TestAReplicaThatTakesOverGoesOnWhereItsMasterWas(t *testing.T) {
+	eachLibrary(t, func(t *testing.T, connect func(addrs ...string) maker) {
+		ctx, timeout := context.Background(), 200*time.Millisecond
+		p := weir.SlidingWindow(weir.Per(2000, 24*time.Hour))
+		cluster := redistest.StartCluster(t, 3)
+		master, _ := cluster.MasterOf("weir:a")
+		replica := cluster.Replica(master)
+		c := connect(cluster.Addrs()...)(p, redislimit.WithTimeout(timeout))
+		require.Eventually(t, func() bool {
+			_, err := c.Peek(ctx, "a", 1)
+			return err == nil
+		}, generous, time.Millisecond)
+		before := during(c, "a", 8, pause(50*time.Millisecond))
+		do(t, clientOf(t, cluster.Masters[master].Addr), "SET", "weir:{a}end", "") // in its slot
+		require.Eventually(t, func() bool {
+			synced, err := clientOf(t, cluster.Masters[master].Addr).Wait(ctx, 1, time.Second).Result()
+			return err == nil && synced == 1
+		}, generous, time.Millisecond)
+		cluster.Masters[master].Kill()
+		after := during(c, "a", 8, func() {
+			time.Sleep(300 * time.Millisecond)
+			do(t, clientOf(t, replica.Addr), "CLUSTER", "FAILOVER", "TAKEOVER")
+			took := time.Now()
+			for _, allowed := range []bool{true, false} { // it decides, and then has nothing left
+				var err error
+				require.Eventually(t, func() bool {
+					var d weir.Decision
+					d, err = c.Peek(ctx, "a", 1)
+					return err == nil && (allowed || !d.Allowed)
+				}, 30*time.Second, time.Millisecond, "%v", fmt.Sprint(err))
+				t.Log("after", time.Since(took))
+			}
+		})
+		before.and(after).within(t, p, timeout)
+		require.NotZero(t, after.failed)
 	})
 }

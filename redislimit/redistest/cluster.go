@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -82,6 +83,26 @@ func (c *Cluster) MasterOf(key string) (master, slot int) {
 		}
 	}
 	return master, int(at)
+}
+
+// Replica starts a replica of a master, and returns once it has what that has.
+func (c *Cluster) Replica(master int) *Server {
+	c.t.Helper()
+	ctx, of := context.Background(), c.Masters[master].Client()
+	id, err := of.ClusterMyID(ctx).Result()
+	require.NoError(c.t, err)
+	s := c.start()
+	client := s.Client()
+	c.meet(client, master)
+	require.NoError(c.t, within(20*time.Second, func() error { return client.ClusterReplicate(ctx, id).Err() }))
+	require.NoError(c.t, within(20*time.Second, func() error { return infoSays(client, "replication", "master_link_status:up") }))
+	for _, node := range append([]*Server{s}, c.Masters...) { // who does not know it does not believe it
+		client := node.Client()
+		require.NoError(c.t, within(20*time.Second, func() error {
+			return clusterSays(client, "cluster_state:ok", "cluster_known_nodes:"+strconv.Itoa(len(c.buses)))
+		}))
+	}
+	return s
 }
 
 func clusterSays(client *redis.Client, lines ...string) error {
