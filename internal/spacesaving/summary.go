@@ -42,15 +42,13 @@ func (s *summary[K]) add(key K) {
 			s.places = make(map[K]int)
 		}
 		place = len(s.heap)
-		s.heap = append(s.heap, Count[K]{Key: key})
-		s.places[key] = place
-		place = s.up(place)
-	default:
-		place = 0
+		s.heap, s.places[key] = append(s.heap, Count[K]{key, 1, 0}), place
+		s.up(place)
+		return
+	default: // place is 0, the lowest's
 		lowest := &s.heap[place]
 		delete(s.places, lowest.Key)
-		lowest.Key, lowest.Error = key, lowest.Count
-		s.places[key] = place
+		lowest.Key, lowest.Error, s.places[key] = key, lowest.Count, place
 	}
 	s.heap[place].Count++
 	s.down(place)
@@ -64,17 +62,11 @@ func (s *summary[K]) least() uint64 {
 	return s.heap[0].Count
 }
 
-// up moves a counter up past greater ones, and returns where it then is.
-func (s *summary[K]) up(i int) int {
-	for i > 0 {
-		parent := (i - 1) / 2
-		if s.heap[parent].Count <= s.heap[i].Count {
-			break
-		}
+// up moves a counter up past greater ones. (The top's parent is itself.)
+func (s *summary[K]) up(i int) {
+	for parent := (i - 1) / 2; s.heap[parent].Count > s.heap[i].Count; i, parent = parent, (parent-1)/2 {
 		s.swap(i, parent)
-		i = parent
 	}
-	return i
 }
 
 // down moves a counter down past lower ones.

@@ -64,7 +64,7 @@ func TestFewKeysAreCountedExactly(t *testing.T) {
 		s.add(key)
 	}
 	require.Equal(t, []Count[string]{{"a", 3, 0}, {"b", 2, 0}, {"c", 1, 0}},
-		merged(3, [][]Count[string]{s.heap}, []uint64{0}))
+		merged(4, [][]Count[string]{s.heap}, []uint64{0}))
 }
 
 func TestANewKeyTakesOverTheLowest(t *testing.T) {
@@ -120,6 +120,18 @@ func TestWhatIsMergedHasTheBoundsOfAll(t *testing.T) {
 			if f*uint64(size) > n {
 				require.True(t, found[key], "%d came %d times of %d", key, f, n)
 			}
+		}
+	}
+}
+
+// TestANewKeyIsTheLowest: wherever in the heap it enters.
+func TestANewKeyIsTheLowest(t *testing.T) {
+	s, came := &summary[int]{size: 20}, map[int]uint64{}
+	for key := range 20 {
+		for range 3 {
+			s.add(key)
+			came[key]++
+			s.require(t, came)
 		}
 	}
 }
