@@ -23,6 +23,14 @@ func smoke() bool {
 	return testing.Short() || flag.Lookup("test.benchtime").Value.String() == "1x"
 }
 
+// A mode is how many goroutines ask.
+type mode struct {
+	name    string
+	workers int
+}
+
+func modes() []mode { return []mode{{"serial", 1}, {"parallel", runtime.GOMAXPROCS(0)}} }
+
 // label makes a name one part of a benchmark's name.
 var label = strings.NewReplacer("/", "-", " ", "", ",", "-")
 
@@ -34,10 +42,7 @@ func run(b *testing.B, c cases.Case) {
 			held := c.New == 0
 			l := c.Start(by)
 			defer func() { l.Close() }()
-			for _, mode := range []struct {
-				name    string
-				workers int
-			}{{"serial", 1}, {"parallel", runtime.GOMAXPROCS(0)}} {
+			for _, mode := range modes() {
 				b.Run(mode.name, func(b *testing.B) {
 					if !held {
 						l.Close()

@@ -33,10 +33,13 @@ func TestREADME_BlocksAreTried(t *testing.T) {
 	programs := blocks(t, "go")
 	require.Len(t, programs, 1)
 	require.Contains(t, code, "\n"+programs[0])
-	require.Equal(t, []string{"go run ./examples/observed\n"}, blocks(t, "sh"))
+	require.Equal(t, []string{
+		"go run ./examples/observed\n",
+		"go test -C ../benchmarks -run '^$' -bench Observed -benchtime 500ms -count 8\n",
+	}, blocks(t, "sh"))
 	require.Len(t, blocks(t, "yaml"), 1)
 	fences := regexp.MustCompile("(?m)^```.+$").FindAllString(read(t, "README.md"), -1)
-	require.Len(t, fences, 1+1+1+len(readmeQueries(t)), "a block that no test looks at")
+	require.Len(t, fences, 1+2+1+len(readmeQueries(t)), "a block that no test looks at")
 }
 
 func TestREADME_ConfigurationIsOne(t *testing.T) {

@@ -32,6 +32,10 @@ func TestShareThatIsAllowed(t *testing.T) {
 		{Layers(), 1},
 		{Middleware(), 1},
 		{MiddlewareDenied(), 0},
+		{LimiterObserved(), 1},
+		{LimiterObservedDenied(), 0},
+		{HotObserved(), 1},
+		{HotObservedDenied(), 0},
 	} {
 		requireShare(t, test.allowed, test.c, n)
 	}

@@ -11,7 +11,7 @@ import (
 // way round, would be those of something else.
 func TestContendersAllowAndDeny(t *testing.T) {
 	floors := map[string]bool{FloorSingle.Name: true, FloorHotRetried.Name: true}
-	contenders := slices.Concat(Singles(), Hot(), Waiting(), Reserving(), WithPlans(), []Contender{WeirLogs})
+	contenders := slices.Concat(Singles(), Hot(), Waiting(), Reserving(), WithPlans(), []Contender{WeirLogs, WeirObserved, WeirClientsObserved})
 	for _, c := range append(contenders, FloorTable) {
 		t.Run(c.Name, func(t *testing.T) {
 			roomy := c.New(Roomy, 3)
