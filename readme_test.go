@@ -64,12 +64,13 @@ func TestREADME_CommandsAreThese(t *testing.T) {
 	require.Equal(t, []string{"go run ./examples/demo\ngo test ./...\n"}, blocks(t, "sh"))
 }
 
-// Every Go block is a run of lines of a file that is compiled and, but for redislimit's, run here:
-// what the README shows is what the tests have seen.
+// Every Go block is a run of lines of a file that is compiled and, but for those of nested modules, run
+// here: what the README shows is what the tests have seen.
 func TestREADME_BlocksAreRunCode(t *testing.T) {
 	undented := regexp.MustCompile(`(?m)^\t`)
 	var code strings.Builder
-	for _, name := range []string{"example_test.go", "example_reserve_test.go", "example_layers_test.go", "example_text_test.go", "readme_test.go", "examples/server/limits.go", "debuglimit/example_test.go", "redislimit/example_test.go"} {
+	for _, name := range []string{"example_test.go", "example_reserve_test.go", "example_layers_test.go", "example_text_test.go", "readme_test.go", "examples/server/limits.go", "debuglimit/example_test.go", "redislimit/example_test.go",
+		"promlimit/example_test.go", "otellimit/example_test.go"} {
 		text := readFile(t, name)
 		code.WriteString("\n" + text + "\n" + undented.ReplaceAllString(text, ""))
 	}

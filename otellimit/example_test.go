@@ -59,15 +59,13 @@ func ExampleMiddleware() {
 func ExampleAnnotate() {
 	jobs := weir.NewPerClient[string](weir.TokenBucket(weir.PerHour(20)))
 	defer jobs.Close()
+	ctx, tenant := context.Background(), "acme" // a request's
 
-	start := func(ctx context.Context, tenant string) error {
-		d := jobs.Take(tenant, 1)
-		otellimit.Annotate(ctx, "jobs", d)
-		if !d.Allowed {
-			return fmt.Errorf("%s has too many jobs, try again in %v", tenant, d.RetryAfter)
-		}
-		return nil
+	d := jobs.Take(tenant, 1)
+	otellimit.Annotate(ctx, "jobs", d)
+	if !d.Allowed {
+		fmt.Println("too many jobs, try again in", d.RetryAfter)
 	}
-	fmt.Println(start(context.Background(), "acme"))
-	// Output: <nil>
+	fmt.Println(d.Remaining)
+	// Output: 19
 }

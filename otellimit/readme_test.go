@@ -4,7 +4,6 @@ import (
 	"context"
 	"os"
 	"regexp"
-	"strings"
 	"testing"
 
 	"github.com/goweir/weir"
@@ -31,15 +30,12 @@ func documented(t *testing.T, file string) (instruments [][]string) {
 
 // TestREADME_BlocksAreCompiledCode: lines of an example, as they are.
 func TestREADME_BlocksAreCompiledCode(t *testing.T) {
-	examples := "\n"
-	for line := range strings.Lines(read(t, "example_test.go")) {
-		examples += strings.TrimLeft(line, "\t")
-	}
+	examples := regexp.MustCompile(`(?m)^\t`).ReplaceAllString(read(t, "example_test.go"), "")
 	readme := read(t, "README.md")
 	found := regexp.MustCompile("(?ms)^```go\n(.*?)^```$").FindAllStringSubmatch(readme, -1)
 	require.Len(t, found, 3)
 	for _, block := range found {
-		require.Contains(t, examples, "\n"+regexp.MustCompile(`(?m)^\t+`).ReplaceAllString(block[1], ""))
+		require.Contains(t, examples, "\n"+block[1])
 	}
 	require.Contains(t, readme, "```sh\ngo run ./examples/observed\n```\n")
 	require.Len(t, regexp.MustCompile("(?m)^```.+$").FindAllString(readme, -1), 4, "a block that no test looks at")
