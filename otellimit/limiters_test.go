@@ -5,6 +5,7 @@ import (
 	"errors"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/goweir/weir"
 	"github.com/goweir/weir/otellimit"
@@ -350,4 +351,32 @@ func TestLimitersAreSafeForConcurrentUse(t *testing.T) {
 	require.Len(t, metrics, 9)
 	require.EqualValues(t, 900, metrics["weir.decisions allowed stays"]+metrics["weir.decisions denied stays"])
 	require.NoError(t, limits.Close())
+}
+
+// A limiter that takes its time holds up no Add.
+func TestASlowCollectionHoldsUpNobody(t *testing.T) {
+	limits, reader := register(t)
+	inStats, goOn := make(chan struct{}), make(chan struct{})
+	limits.Add("slow", stub(func() weir.Stats {
+		close(inStats)
+		<-goOn
+		return weir.Stats{}
+	}))
+	collected := make(chan error, 1)
+	go func() { collected <- reader.Collect(context.Background(), new(metricdata.ResourceMetrics)) }()
+	<-inStats
+	added := make(chan struct{})
+	go func() {
+		defer close(added)
+		limits.Add("other", counted(weir.Stats{}))
+		limits.Remove("slow")
+	}()
+	select {
+	case <-added:
+	case <-time.After(30 * time.Second):
+		t.Error("Add waits for a collection")
+	}
+	close(goOn)
+	require.NoError(t, <-collected)
+	<-added
 }

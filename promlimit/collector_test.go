@@ -231,7 +231,7 @@ func TestACollectorIsSafeForConcurrentUse(t *testing.T) {
 	require.Equal(t, 900., metrics["weir_decisions_total allowed stays"]+metrics["weir_decisions_total denied stays"])
 }
 
-// A scrape that nobody reads from holds up no other, and no Add.
+// A limiter that takes its time holds up no Add.
 func TestASlowScrapeHoldsUpNobody(t *testing.T) {
 	c := promlimit.NewCollector()
 	inStats, goOn := make(chan struct{}), make(chan struct{})
