@@ -94,7 +94,7 @@ func (c *PerClient[K]) OnDenied(f func(K, Decision)) {
 // key is written, so that it can be left out or hashed.
 func (c *PerClient[K]) LogDenied(l *slog.Logger, client func(K) string) {
 	c.onDenied(func(key K, d Decision, leftOut uint64) {
-		logDenied(l, d, leftOut, slog.String("client", client(key)))
+		logDenied(context.Background(), l, "denied", d, leftOut, slog.String("client", client(key)))
 	})
 }
 
@@ -113,19 +113,13 @@ func (l *Limiter) OnDenied(f func(Decision)) {
 
 // LogDenied is PerClient.LogDenied, without a client.
 func (l *Limiter) LogDenied(logger *slog.Logger) {
-	l.onDenied(func(_ struct{}, d Decision, leftOut uint64) { logDenied(logger, d, leftOut) })
+	l.onDenied(func(_ struct{}, d Decision, leftOut uint64) {
+		logDenied(context.Background(), logger, "denied", d, leftOut)
+	})
 }
 
 func (l *Limiter) onDenied(tell func(struct{}, Decision, uint64)) {
 	l.watch.Store(&watch[struct{}]{tell: tell, told: l.tally.Sum(countDenied)})
-}
-
-func logDenied(l *slog.Logger, d Decision, leftOut uint64, attrs ...slog.Attr) {
-	attrs = append(attrs, slog.Any("", d))
-	if leftOut > 0 {
-		attrs = append(attrs, slog.Uint64("left_out", leftOut))
-	}
-	l.LogAttrs(context.Background(), slog.LevelWarn, "denied", attrs...)
 }
 
 // LogValue is what a denial's record says of it: policy, retry_after unless that is

@@ -5,20 +5,15 @@ import (
 	"log/slog"
 	"net/http"
 	"net/netip"
-	"sync/atomic"
-	"time"
 	"unicode/utf8"
 
 	"github.com/goweir/weir"
 )
 
-// A denialLog writes a record for each denial, and only their number where they
-// come too fast.
+// A denialLog writes what a Middleware has to tell, and not more of it than is of use.
 type denialLog struct {
-	limiter  *weir.Limiter
+	weir.DenialLog
 	failures *weir.Limiter // of those to settle
-	leftOut  atomic.Uint64
-	summing  atomic.Bool // a timer will tell of those left out, if no record does
 }
 
 // What a flood writes is bounded: a record a second, of 2 KB where all of it has to
@@ -27,45 +22,21 @@ const (
 	longestPath   = 256
 	longestMethod = 16
 	longestClient = 64
-	sumUpAfter    = 10 * time.Second
 )
 
 func newDenialLog() *denialLog {
-	pace := weir.TokenBucket(weir.PerSecond(1).WithBurst(10))
-	return &denialLog{limiter: weir.New(pace), failures: weir.New(pace)}
+	return &denialLog{failures: weir.New(weir.TokenBucket(weir.PerSecond(1).WithBurst(10)))}
 }
 
 // log notes a denial, or what would be one without a shadow.
 func (l *denialLog) log(m *Middleware, r *http.Request, d *weir.Decision) {
-	if !m.Logger.Enabled(r.Context(), slog.LevelWarn) {
-		return
-	}
-	if !l.limiter.Allow() {
-		l.leftOut.Add(1)
-		if !l.summing.Swap(true) {
-			time.AfterFunc(sumUpAfter, func() { l.sumUp(m.Logger) })
+	l.Log(r.Context(), m.Logger, "request denied", *d, func() []slog.Attr {
+		return []slog.Attr{
+			slog.String("client", shorten(m.clientOf(r), longestClient)),
+			slog.String("method", shorten(r.Method, longestMethod)),
+			slog.String("path", shorten(r.URL.Path, longestPath)),
 		}
-		return
-	}
-	attrs := []slog.Attr{
-		slog.String("client", shorten(m.clientOf(r), longestClient)),
-		slog.String("method", shorten(r.Method, longestMethod)),
-		slog.String("path", shorten(r.URL.Path, longestPath)),
-		slog.Any("", *d),
-	}
-	if n := l.leftOut.Swap(0); n > 0 {
-		attrs = append(attrs, slog.Uint64("left_out", n))
-	}
-	m.Logger.LogAttrs(r.Context(), slog.LevelWarn, "request denied", attrs...)
-}
-
-// sumUp tells how many were left out since the last record.
-func (l *denialLog) sumUp(logger *slog.Logger) {
-	defer func() { _ = recover() }() // a handler that panics must not end the program: no server is around it
-	l.summing.Store(false)
-	if n := l.leftOut.Swap(0); n > 0 {
-		logger.LogAttrs(context.Background(), slog.LevelWarn, "more requests denied", slog.Uint64("left_out", n))
-	}
+	})
 }
 
 // failed notes that a remote layer could not be settled.

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"testing"
@@ -15,21 +14,7 @@ import (
 	"github.com/goweir/weir"
 )
 
-// panicking is a handler of records that fails as badly as one can.
-type panicking struct{ slog.Handler }
-
-func (panicking) Enabled(context.Context, slog.Level) bool  { return true }
-func (panicking) Handle(context.Context, slog.Record) error { panic("full") }
-func (p panicking) WithAttrs([]slog.Attr) slog.Handler      { return p }
-func (p panicking) WithGroup(string) slog.Handler           { return p }
-func waitForNothing(context.Context, int) error             { return nil }
-
-// TestALoggerThatPanicsDoesNotEndTheProgram: the timer that sums up has no server around it.
-func TestALoggerThatPanicsDoesNotEndTheProgram(t *testing.T) {
-	l := newDenialLog()
-	l.leftOut.Store(1)
-	require.NotPanics(t, func() { l.sumUp(slog.New(panicking{})) })
-}
+func waitForNothing(context.Context, int) error { return nil }
 
 func TestABodyOfNilIsNoBody(t *testing.T) {
 	body := NewBody(t.Context(), nil, waitForNothing)

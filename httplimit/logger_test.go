@@ -193,7 +193,7 @@ func TestAFloodIsLoggedOnceASecondAndCounted(t *testing.T) {
 		time.Sleep(time.Minute)
 		more := f.logged(t)
 		require.Len(t, more, 1, "a flood that ends is summed up")
-		require.Equal(t, "more requests denied", more[0]["msg"])
+		require.Equal(t, "request denied: more", more[0]["msg"])
 		require.Equal(t, "WARN", more[0]["level"])
 		denials, _ := told(append(records, more...))
 		require.Equal(t, clients*seconds*each, denials)
