@@ -1,0 +1,2 @@
+// Package grpclimit limits gRPC with weir.
+package grpclimit
