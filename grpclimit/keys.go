@@ -81,7 +81,9 @@ func Metadata(name string) func(*Call) (string, bool) {
 }
 
 func isName(s string) bool {
-	other := func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') && !strings.ContainsRune("-_.", r) }
+	other := func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < '0' || r > '9') && !strings.ContainsRune("-_.", r)
+	}
 	return s != "" && strings.IndexFunc(s, other) < 0
 }
 

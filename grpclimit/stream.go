@@ -2,7 +2,6 @@ package grpclimit
 
 import (
 	"context"
-	"errors"
 
 	"google.golang.org/grpc"
 )
@@ -98,7 +97,7 @@ func (e *endError) Unwrap() error { return e.err }
 
 // ended returns the error that the stream has ended with, or nil.
 func (s *limitedStream) ended() error {
-	if end := (*endError)(nil); errors.As(context.Cause(s.rpc.Context), &end) {
+	if end, ok := context.Cause(s.rpc.Context).(*endError); ok {
 		return end.err
 	}
 	return nil
