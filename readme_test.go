@@ -70,7 +70,7 @@ func TestREADME_BlocksAreRunCode(t *testing.T) {
 	undented := regexp.MustCompile(`(?m)^\t`)
 	var code strings.Builder
 	for _, name := range []string{"example_test.go", "example_reserve_test.go", "example_layers_test.go", "example_text_test.go", "readme_test.go", "examples/server/limits.go", "debuglimit/example_test.go", "redislimit/example_test.go",
-		"promlimit/example_test.go", "otellimit/example_test.go"} {
+		"promlimit/example_test.go", "otellimit/example_test.go", "grpclimit/example_test.go"} {
 		text := readFile(t, name)
 		code.WriteString("\n" + text + "\n" + undented.ReplaceAllString(text, ""))
 	}

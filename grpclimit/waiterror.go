@@ -35,15 +35,17 @@ func (e *WaitError) Error() string {
 func (e *WaitError) Unwrap() error { return e.Err }
 
 // GRPCStatus returns what status.Code and its like make of it: codes.DeadlineExceeded,
-// codes.Canceled, or codes.ResourceExhausted, with Wait in a google.rpc.RetryInfo.
+// codes.Canceled, or codes.ResourceExhausted, with Wait in a google.rpc.RetryInfo, where
+// RetryAfter finds it.
 func (e *WaitError) GRPCStatus() *status.Status {
+	code := codes.ResourceExhausted
 	switch {
 	case errors.Is(e.Err, context.DeadlineExceeded):
-		return status.New(codes.DeadlineExceeded, e.Error())
+		code = codes.DeadlineExceeded
 	case errors.Is(e.Err, context.Canceled):
-		return status.New(codes.Canceled, e.Error())
+		code = codes.Canceled
 	}
-	s := status.New(codes.ResourceExhausted, e.Error())
+	s := status.New(code, e.Error())
 	if e.Wait > 0 {
 		if with, err := s.WithDetails(&errdetails.RetryInfo{RetryDelay: durationpb.New(e.Wait)}); err == nil {
 			return with
