@@ -131,3 +131,28 @@ func TestWhatCannotBeSettledIsLogged(t *testing.T) {
 	require.True(t, strings.HasPrefix(b.String(), strings.Repeat(record, 10)), b.String())
 	require.Less(t, strings.Count(b.String(), record), 20)
 }
+
+func TestARemoteLayerIsSettledThoughTheClientHasGone(t *testing.T) {
+	far, given := still(hourly(1, "far")), 0
+	take := func(_ context.Context, _ netip.Prefix, n int) (weir.Decision, error) { return far.Take(n), nil }
+	s := &grpclimit.Server{
+		Layers: weir.NewLayers(weir.ByRemote(weir.Remote[netip.Prefix]{Take: take, Peek: take, Refund: func(ctx context.Context, _ netip.Prefix, n int) error {
+			given += n
+			return ctx.Err()
+		}}, grpclimit.Peer)),
+		Settle: func(*grpclimit.Call, codes.Code) int { return 0 },
+		Logger: slog.New(slog.NewTextHandler(failing{t}, nil)),
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	_, err := s.Unary()(ctx, nil, &grpc.UnaryServerInfo{}, func(context.Context, any) (any, error) { cancel(); return nil, ctx.Err() })
+	require.ErrorIs(t, err, context.Canceled)
+	require.Equal(t, 1, given)
+}
+
+// failing is for a log that nothing should be written to.
+type failing struct{ t *testing.T }
+
+func (f failing) Write(b []byte) (int, error) {
+	f.t.Errorf("%s", b)
+	return len(b), nil
+}

@@ -69,7 +69,9 @@ type Server struct {
 }
 
 // Limit returns the options of a grpc.Server whose RPCs, unary and streams, have to
-// pass the layers, with the default fields of a [Server].
+// pass the layers, with the default fields of a [Server]:
+//
+//	server := grpc.NewServer(append(grpclimit.Limit(layers...), grpc.Creds(creds))...)
 func Limit(layers ...weir.Layer[*Call]) []grpc.ServerOption {
 	return (&Server{Layers: weir.NewLayers(layers...)}).Options()
 }
