@@ -108,6 +108,7 @@ func TestATurnThatNeverComesFailsAtOnce(t *testing.T) {
 			err := send(t.Context())
 			require.ErrorIs(t, err, want)
 			require.Equal(t, codes.ResourceExhausted, status.Code(err))
+			require.Empty(t, status.Convert(err).Details())
 			require.Empty(t, s.came)
 		})
 		limit.Close()
@@ -223,14 +224,7 @@ func TestAHoldPastTheDeadlineFailsAtOnce(t *testing.T) {
 func TestAHoldThatGrowsIsKnownAtOnce(t *testing.T) {
 	c := &grpclimit.Client{MaxWait: time.Hour}
 	play(t, c, func(t *testing.T, s *script, send func(context.Context) error) {
-		late := make(chan error)
-		go func() {
-			late <- c.Unary()(t.Context(), methodSay, nil, nil, away(t), func(context.Context, string, any, any, *grpc.ClientConn, ...grpc.CallOption) error {
-				time.Sleep(2 * sec)
-				return s.next()
-			})
-		}()
-		synctest.Wait()
+		late := slowly(t, c, s, 2*sec)
 		require.NoError(t, send(t.Context()))
 		require.Error(t, send(t.Context()))
 		errs := make(chan error)
@@ -268,25 +262,119 @@ func TestACancelledRPCLeavesAtOnce(t *testing.T) {
 
 // The server changes its mind while an RPC waits for its own turn, which is given back.
 func TestAHoldThatBeginsDuringItsTurnIsObeyed(t *testing.T) {
-	limit := weir.NewPerClient[string](weir.TokenBucket(weir.PerSecond(1).WithBurst(2)))
+	for _, maxWait := range []time.Duration{5 * sec, 5*sec - 1} {
+		limit := weir.NewPerClient[string](weir.TokenBucket(weir.Every(10 * sec).WithBurst(2)))
+		defer limit.Close()
+		c := &grpclimit.Client{Limit: limit, MaxWait: maxWait}
+		play(t, c, func(t *testing.T, s *script, send func(context.Context) error) {
+			slow := slowly(t, c, s, 5*sec)
+			require.NoError(t, send(t.Context()))
+			err := send(t.Context()) // its turn is at 10 s, and the hold from 5 to 15
+			require.Error(t, <-slow)
+			if maxWait < 5*sec {
+				require.ErrorIs(t, err, grpclimit.ErrHeldBack)
+				require.Equal(t, 10*sec, time.Since(s.began))
+				require.Equal(t, 1, limit.Tokens(target), "it is given back")
+				return
+			}
+			require.NoError(t, err)
+			require.Equal(t, []time.Duration{0, 5 * sec, 15 * sec}, s.came)
+			require.Equal(t, 5*sec, limit.Peek(target, 1).RetryAfter, "one came back, and was taken again when there were one and a half")
+		}, nil, asksToWait(codes.Unavailable, 10*sec))
+	}
+}
+
+// slowly sends an RPC whose answer takes some time.
+func slowly(t *testing.T, c *grpclimit.Client, s *script, latency time.Duration) <-chan error {
+	cc, answer := away(t), make(chan error, 1)
+	go func() {
+		answer <- c.Unary()(t.Context(), methodSay, nil, nil, cc, func(context.Context, string, any, any, *grpc.ClientConn, ...grpc.CallOption) error {
+			time.Sleep(latency)
+			return s.next()
+		})
+	}()
+	synctest.Wait()
+	return answer
+}
+
+func TestMaxWaitIsForAllHoldsTogether(t *testing.T) {
+	for _, maxWait := range []time.Duration{15 * sec, 15*sec - 1} {
+		limit := weir.NewPerClient[string](weir.TokenBucket(weir.Every(10 * sec).WithBurst(2)))
+		defer limit.Close()
+		c := &grpclimit.Client{Limit: limit, MaxWait: maxWait}
+		play(t, c, func(t *testing.T, s *script, send func(context.Context) error) {
+			slow := slowly(t, c, s, 7*sec)
+			require.Error(t, send(t.Context()))
+			err := send(t.Context()) // held until 5 s, its turn is at 10, and from 7 to 20 it is held again
+			require.Error(t, <-slow)
+			if maxWait < 15*sec {
+				require.ErrorIs(t, err, grpclimit.ErrHeldBack)
+				require.Equal(t, 10*sec, time.Since(s.began))
+				return
+			}
+			require.NoError(t, err)
+			require.Equal(t, []time.Duration{0, 7 * sec, 20 * sec}, s.came)
+		}, asksToWait(codes.Unavailable, 5*sec), asksToWait(codes.Unavailable, 13*sec))
+	}
+}
+
+func TestWhoIsHeldBackTakesNothingOfTheLimit(t *testing.T) {
+	limit := weir.NewPerClient[string](weir.TokenBucket(weir.PerSecond(1).WithBurst(5)))
 	defer limit.Close()
-	c := &grpclimit.Client{Limit: limit, MaxWait: 10 * sec}
-	play(t, c, func(t *testing.T, s *script, send func(context.Context) error) {
-		cc := away(t)
-		slow := make(chan error)
-		go func() {
-			slow <- c.Unary()(t.Context(), methodSay, nil, nil, cc, func(context.Context, string, any, any, *grpc.ClientConn, ...grpc.CallOption) error {
-				time.Sleep(sec / 2)
-				return s.next()
+	play(t, &grpclimit.Client{Limit: limit, MaxWait: -1}, func(t *testing.T, s *script, send func(context.Context) error) {
+		require.Error(t, send(t.Context()))
+		require.ErrorIs(t, send(t.Context()), grpclimit.ErrHeldBack)
+		require.Equal(t, 4, limit.Tokens(target))
+	}, asksToWait(codes.Unavailable, sec))
+}
+
+// A fakeClientStream is one that ends with an error.
+type fakeClientStream struct {
+	grpc.ClientStream
+	err error
+}
+
+func (s *fakeClientStream) RecvMsg(any) error { return s.err }
+
+func TestAClientLearnsFromAStreamOnce(t *testing.T) {
+	cc := away(t)
+	synctest.Test(t, func(t *testing.T) {
+		c, asks := &grpclimit.Client{}, asksToWait(codes.Unavailable, 5*sec)
+		open := func(s grpc.ClientStream, err error) (grpc.ClientStream, error) {
+			return c.Stream()(t.Context(), &chat, cc, methodChat, func(context.Context, *grpc.StreamDesc, *grpc.ClientConn, string, ...grpc.CallOption) (grpc.ClientStream, error) {
+				return s, err
 			})
-		}()
-		synctest.Wait()
-		require.NoError(t, send(t.Context()))
-		require.NoError(t, send(t.Context())) // at 1 s, held until 10.5 s
-		require.Error(t, <-slow)
-		require.Equal(t, []time.Duration{0, sec / 2, 10*sec + sec/2}, s.came)
-		require.Equal(t, 1, limit.Tokens(target), "two came back, and one is used")
-	}, nil, asksToWait(codes.Unavailable, 10*sec))
+		}
+		fine, err := open(&fakeClientStream{}, nil)
+		require.NoError(t, err)
+		require.NoError(t, fine.RecvMsg(nil))
+		s, err := open(&fakeClientStream{err: asks}, nil)
+		require.NoError(t, err)
+		require.Equal(t, asks, s.RecvMsg(nil))
+		time.Sleep(3 * sec)
+		require.Equal(t, asks, s.RecvMsg(nil))
+		require.Equal(t, 2*sec, c.Held(target), "it has been told once")
+		time.Sleep(2 * sec)
+		none, err := open(&fakeClientStream{}, asks)
+		require.Equal(t, asks, err)
+		require.Nil(t, none)
+		require.Equal(t, 5*sec, c.Held(target))
+	})
+}
+
+// What came well before it ended may end with an answer that asks to wait.
+func TestAStreamIsHeardWhenItEnds(t *testing.T) {
+	cc := away(t)
+	c, inner := &grpclimit.Client{}, &fakeClientStream{}
+	s, err := c.Stream()(t.Context(), &chat, cc, methodChat, func(context.Context, *grpc.StreamDesc, *grpc.ClientConn, string, ...grpc.CallOption) (grpc.ClientStream, error) {
+		return inner, nil
+	})
+	require.NoError(t, err)
+	require.NoError(t, s.RecvMsg(nil))
+	require.Zero(t, c.Held(target))
+	inner.err = asksToWait(codes.Unavailable, time.Hour)
+	require.Error(t, s.RecvMsg(nil))
+	require.NotZero(t, c.Held(target))
 }
 
 func TestKeySaysWhoWaitsForWhom(t *testing.T) {

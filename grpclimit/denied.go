@@ -61,8 +61,7 @@ func RetryAfter(err error) (d time.Duration, ok bool) {
 		return 0, false
 	}
 	for _, detail := range s.Details() {
-		info, isInfo := detail.(*errdetails.RetryInfo)
-		if isInfo && info.GetRetryDelay().IsValid() {
+		if info, _ := detail.(*errdetails.RetryInfo); info.GetRetryDelay().IsValid() {
 			d = max(d, info.GetRetryDelay().AsDuration())
 		}
 	}

@@ -76,22 +76,17 @@ func (h *holds) left(key string) time.Duration {
 // it is known that this would be past ctx's deadline or longer than patience.
 func (h *holds) wait(ctx context.Context, key string, patience time.Duration) (time.Duration, error) {
 	until, grown := h.look(key)
-	if until.IsZero() {
-		return 0, nil
-	}
 	began := time.Now()
 	giveUp := began.Add(patience)
 	for now := began; now.Before(until); now = time.Now() {
 		if err := tooLong(ctx, until, giveUp); err != nil {
 			return 0, &WaitError{Key: key, Wait: until.Sub(now), Err: err}
 		}
-		over := time.NewTimer(until.Sub(now))
 		select {
-		case <-over.C:
+		case <-time.After(until.Sub(now)):
 		case <-grown:
 		case <-ctx.Done():
 		}
-		over.Stop()
 		until, grown = h.look(key)
 	}
 	return time.Since(began), nil

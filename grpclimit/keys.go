@@ -37,9 +37,7 @@ func Address(k httplimit.AddressKey) func(*Call) (netip.Prefix, bool) {
 		}
 		r := &http.Request{RemoteAddr: remoteAddr(addr), Header: make(http.Header, len(names))}
 		for _, name := range names {
-			if values := c.Metadata(name); values != nil {
-				r.Header[name] = values
-			}
+			r.Header[name] = c.Metadata(name)
 		}
 		return proxied(r)
 	}

@@ -71,6 +71,8 @@ func TestAddressReadsMetadataOfTrustedPeersOnly(t *testing.T) {
 	proxies := trusting("192.0.2.0/24", "::1/128")
 	named, unix, wide := proxies, proxies, proxies
 	named.Header, unix.TrustUnix, wide.IPv6Bits = "forwarded", true, 48
+	custom := proxies
+	custom.Header = "x-real-ip"
 	socket := &net.UnixAddr{Name: "198.51.100.66:1", Net: "unix"} // a client may name its socket like that
 	for _, test := range []struct {
 		key  httplimit.AddressKey
@@ -87,6 +89,7 @@ func TestAddressReadsMetadataOfTrustedPeersOnly(t *testing.T) {
 		{proxies, tcp("192.0.2.1:1"), []string{"forwarded", `for="[2001:db8:1:2::7]:1"`}, "2001:db8:1:2::/64"},
 		{proxies, tcp("192.0.2.1:1"), []string{"forwarded", "for=198.51.100.7", "x-forwarded-for", "203.0.113.9"}, "192.0.2.1/32"},
 		{named, tcp("192.0.2.1:1"), []string{"forwarded", "for=198.51.100.7", "x-forwarded-for", "203.0.113.9"}, "198.51.100.7/32"},
+		{custom, tcp("192.0.2.1:1"), []string{"x-real-ip", "198.51.100.7", "x-forwarded-for", "203.0.113.9"}, "198.51.100.7/32"},
 		{wide, tcp("[::1]:1"), []string{"x-forwarded-for", "2001:db8:1:2::7"}, "2001:db8:1::/48"},
 		{wide, tcp("[2001:db8:3:2::7]:1"), []string{"x-forwarded-for", "2001:db8:1:2::7"}, "2001:db8:3::/48"},
 		{proxies, textAddr("192.0.2.1:1"), []string{"x-forwarded-for", "203.0.113.9"}, "203.0.113.9/32"},

@@ -24,7 +24,7 @@ func withoutTime(_ []string, a slog.Attr) slog.Attr {
 }
 
 func textLogger(b *strings.Builder) *slog.Logger {
-	return slog.New(slog.NewTextHandler(b, &slog.HandlerOptions{ReplaceAttr: withoutTime}))
+	return slog.New(slog.NewTextHandler(b, &slog.HandlerOptions{Level: slog.LevelWarn, ReplaceAttr: withoutTime}))
 }
 
 func handled(context.Context, any) (any, error) { return nil, nil }
@@ -42,14 +42,14 @@ func TestDenialsAreLogged(t *testing.T) {
 			return b.String()
 		}
 		s := &grpclimit.Server{Logger: textLogger(&b), Layers: weir.NewLayers(grpclimit.Global(weir.New(hourly(1, "all"))))}
-		unary, stream := s.Unary(), s.Stream()
+		unary := s.Unary()
 		ctx := fromPeer(t.Context(), &net.TCPAddr{IP: net.ParseIP("2001:db8::7"), Port: 1})
 		ask := func() { _, _ = unary(ctx, "secret", &grpc.UnaryServerInfo{FullMethod: methodSay}, handled) }
 		ask()
 		require.Empty(t, records())
 		ask()
 		require.Equal(t, "level=WARN msg=\"RPC denied\" client=2001:db8::/64 method=/weir.test.Echo/Say policy=all retry_after=1h0m0s\n", records())
-		_ = stream(nil, &fakeStream{ctx: t.Context()}, &grpc.StreamServerInfo{FullMethod: methodChat}, nil)
+		_ = s.Stream()(nil, &fakeStream{ctx: t.Context()}, &grpc.StreamServerInfo{FullMethod: methodChat}, nil)
 		require.Equal(t, "level=WARN msg=\"RPC denied\" client=unknown method=/weir.test.Echo/Chat policy=all retry_after=1h0m0s\n", records())
 		for range 100 {
 			ask()
@@ -57,7 +57,11 @@ func TestDenialsAreLogged(t *testing.T) {
 		require.Equal(t, 8, strings.Count(records(), "\n"))
 		time.Sleep(time.Second)
 		ask()
-		require.Contains(t, records(), " left_out=92\n")
+		ask()
+		require.Regexp(t, " left_out=92\n$", records(), "one a second")
+		time.Sleep(time.Second)
+		ask()
+		require.Contains(t, records(), " left_out=1\n")
 		time.Sleep(time.Second)
 		ask()
 		require.NotContains(t, records(), "left_out")
@@ -85,6 +89,13 @@ func TestTheLoggerNamesWhomALayerIsKeyedBy(t *testing.T) {
 		return c.Metadata("x-api-key")[0][:3] + strings.Repeat("x", 100)
 	}}
 	require.Contains(t, ask(named), " client=sec"+strings.Repeat("x", 61)+"... method")
+
+	for client, want := range map[string]string{
+		strings.Repeat("a", 64): strings.Repeat("a", 64), strings.Repeat("\x80", 65): "...",
+	} {
+		named := &grpclimit.Server{Logger: s.Logger, Layers: s.Layers, Client: func(*grpclimit.Call) string { return client }}
+		require.Contains(t, ask(named), " client="+want+" method")
+	}
 
 	silent := &grpclimit.Server{Layers: s.Layers, Logger: slog.New(slog.NewTextHandler(&b, &slog.HandlerOptions{Level: slog.LevelError})), Client: func(*grpclimit.Call) string {
 		t.Error("nothing is logged")

@@ -39,7 +39,8 @@ func TestAReceivedMessageThatIsDeniedEndsTheStream(t *testing.T) {
 			requireDenied(t, err, "messages", 20*time.Minute)
 			<-s.Context().Done()
 			require.ErrorIs(t, s.Context().Err(), context.Canceled)
-			require.ErrorContains(t, context.Cause(s.Context()), "messages")
+			require.ErrorIs(t, context.Cause(s.Context()), err)
+			require.ErrorContains(t, context.Cause(s.Context()), "grpclimit: the stream has ended: ")
 			require.Equal(t, err, second(receive(s)), "nothing more is received")
 			require.Equal(t, err, send(s, "sorry"), "nor sent")
 			return nil // whatever the handler returns
@@ -330,4 +331,49 @@ func TestEachServerOfAChainLimitsMessages(t *testing.T) {
 	}
 	requireDenied(t, outcome(stream), "outer", 30*time.Minute)
 	require.Equal(t, []uint64{2, 2}, []uint64{outer.Stats().Allowed, inner.Stats().Allowed})
+}
+
+// Nothing passes in either direction once the stream has ended, nor is it asked for.
+func TestAnEndedStreamIsNotReadAndTakesNothing(t *testing.T) {
+	in, out, read := still(hourly(1, "in")), still(hourly(9, "out")), 0
+	ss := &fakeStream{ctx: t.Context(), receive: func(any) error { read++; return nil }, send: func(any) error { return nil }}
+	var ctx context.Context
+	err := messagesOnly(grpclimit.Messages{Layers: layersOf(in)}, grpclimit.Messages{Layers: layersOf(out)}).Stream()(nil, ss, &grpc.StreamServerInfo{},
+		func(_ any, s grpc.ServerStream) error {
+			ctx = s.Context()
+			require.NoError(t, second(receive(s)))
+			require.NoError(t, send(s, "hello"))
+			denied := second(receive(s))
+			requireDenied(t, denied, "in", time.Hour)
+			for range 3 {
+				require.Equal(t, denied, second(receive(s)))
+				require.Equal(t, denied, send(s, "hello"))
+			}
+			return nil
+		})
+	requireDenied(t, err, "in", time.Hour)
+	require.Equal(t, 2, read)
+	require.Equal(t, weir.Stats{Allowed: 1, Denied: 1}, in.Stats())
+	require.Equal(t, weir.Stats{Allowed: 1}, out.Stats())
+	require.Error(t, ctx.Err())
+}
+
+func TestTheContextOfAStreamIsDoneWithIt(t *testing.T) {
+	var ctx context.Context
+	ss := &fakeStream{ctx: t.Context()}
+	require.NoError(t, messagesOnly(grpclimit.Messages{Layers: layersOf()}, grpclimit.Messages{}).Stream()(nil, ss, &grpc.StreamServerInfo{},
+		func(_ any, s grpc.ServerStream) error { ctx = s.Context(); return ctx.Err() }))
+	require.ErrorIs(t, ctx.Err(), context.Canceled)
+}
+
+// A timeout of whatever waits is not the stream's, which has no deadline.
+func TestTheErrorsOfAWait(t *testing.T) {
+	ss := &fakeStream{ctx: t.Context(), receive: func(any) error { return nil }}
+	for err, code := range map[error]codes.Code{
+		weir.ErrTooLong: codes.ResourceExhausted, context.DeadlineExceeded: codes.Unavailable, context.Canceled: codes.Unavailable,
+	} {
+		wait := func(context.Context, *grpclimit.Call, int) error { return err }
+		require.Equal(t, code, status.Code(messagesOnly(grpclimit.Messages{Wait: wait}, grpclimit.Messages{}).Stream()(nil, ss, &grpc.StreamServerInfo{},
+			func(_ any, s grpc.ServerStream) error { return second(receive(s)) })), err)
+	}
 }

@@ -156,3 +156,13 @@ func (f failing) Write(b []byte) (int, error) {
 	f.t.Errorf("%s", b)
 	return len(b), nil
 }
+
+func TestWhatCannotBeSettledWithoutALoggerIsLeft(t *testing.T) {
+	s := &grpclimit.Server{
+		Layers: weir.NewLayers(farLayer(func(context.Context, int) (weir.Decision, error) { return weir.Decision{Allowed: true}, nil },
+			func(int) error { return errors.New("gone") })),
+		Settle: func(*grpclimit.Call, codes.Code) int { return 0 },
+	}
+	_, err := s.Unary()(t.Context(), nil, &grpc.UnaryServerInfo{}, handled)
+	require.NoError(t, err)
+}

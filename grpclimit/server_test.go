@@ -103,6 +103,11 @@ func TestDeniedErrorTellsWhatIsKnown(t *testing.T) {
 			require.Equal(t, test.d.RetryAfter, told)
 		}
 	}
+	for _, err := range []error{nil, io.EOF, status.Error(codes.Unavailable, "")} {
+		told, ok := grpclimit.RetryAfter(err)
+		require.False(t, ok)
+		require.Zero(t, told)
+	}
 }
 
 func TestSixteenConnectionsAreAdmittedWhatTheLimitsAllow(t *testing.T) {
@@ -190,6 +195,7 @@ func TestTheInnermostDecisionIsInTheContext(t *testing.T) {
 		require.True(t, ok)
 		require.Equal(t, "inner", d.Policy)
 		require.NotContains(t, fmt.Sprint(ctx), "secret")
+		require.Contains(t, fmt.Sprint(ctx), ".WithDecision")
 		derived, cancel := context.WithCancel(context.WithValue(ctx, t, t))
 		defer cancel()
 		again, _ := grpclimit.FromContext(derived)
@@ -246,10 +252,10 @@ func TestBadSetUpPanicsWhenTheInterceptorIsMade(t *testing.T) {
 	}
 	require.Panics(t, func() { grpclimit.WaitFor[string](nil, grpclimit.Method) })
 	require.Panics(t, func() { grpclimit.WaitFor[string](weir.NewPerClient[string](hourly(1, "a")), nil) })
-	for _, name := range []string{"", ":", "a b", "ä", "a:b", "x\n"} {
+	for _, name := range []string{"", ":", "a b", "ä", "a:b", "x\n", "a/", "a{", "a`", "a,", "[a]"} {
 		require.Panics(t, func() { grpclimit.Metadata(name) }, name)
 	}
-	for _, name := range []string{"x-api-key", "X-Api-Key", ":authority", "trace_1.x-bin"} {
+	for _, name := range []string{"x-api-key", "X-Api-Key", ":authority", "trace_1.x-bin", "az09"} {
 		require.NotPanics(t, func() { grpclimit.Metadata(name) }, name)
 	}
 }

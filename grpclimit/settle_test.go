@@ -174,8 +174,9 @@ func TestSettleChargesWhatItSays(t *testing.T) {
 	cc, ctx := dial(t, serve(t, echoing, s.Options()...)), within(t)
 	for _, step := range []struct{ actual, left int }{{2, 8}, {0, 8}, {-1, 8}, {1, 7}, {7, 0}} {
 		actual = step.actual
-		_, err := say(ctx, cc, "")
+		answer, err := say(ctx, cc, "hello")
 		require.NoError(t, err)
+		require.Equal(t, "hello", answer)
 		require.Equal(t, step.left, l.Tokens(), "%v", step)
 	}
 }
