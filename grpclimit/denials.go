@@ -4,17 +4,15 @@ import (
 	"context"
 	"log/slog"
 	"net/netip"
-	"sync/atomic"
 	"unicode/utf8"
 
 	"github.com/goweir/weir"
 )
 
-// A denialLog writes a record for each denial, and only their number where they come
-// too fast.
+// A denialLog writes what a Server has to tell, and not more of it than is of use.
 type denialLog struct {
-	denials, failures *weir.Limiter
-	leftOut           atomic.Uint64
+	weir.DenialLog
+	failures *weir.Limiter
 }
 
 // What a flood writes is bounded.
@@ -24,28 +22,17 @@ const (
 )
 
 func newDenialLog() *denialLog {
-	pace := weir.TokenBucket(weir.PerSecond(1).WithBurst(10))
-	return &denialLog{denials: weir.New(pace), failures: weir.New(pace)}
+	return &denialLog{failures: weir.New(weir.TokenBucket(weir.PerSecond(1).WithBurst(10)))}
 }
 
 // log notes a denial, or what would be one without a shadow.
 func (l *denialLog) log(s *Server, c *Call, d *weir.Decision) {
-	if !s.Logger.Enabled(c.Context, slog.LevelWarn) {
-		return
-	}
-	if !l.denials.Allow() {
-		l.leftOut.Add(1)
-		return
-	}
-	attrs := []slog.Attr{
-		slog.String("client", shorten(s.clientOf(c), longestClient)),
-		slog.String("method", shorten(c.FullMethod, longestMethod)),
-		slog.Any("", *d),
-	}
-	if n := l.leftOut.Swap(0); n > 0 {
-		attrs = append(attrs, slog.Uint64("left_out", n))
-	}
-	s.Logger.LogAttrs(c.Context, slog.LevelWarn, "RPC denied", attrs...)
+	l.Log(c.Context, s.Logger, "RPC denied", *d, func() []slog.Attr {
+		return []slog.Attr{
+			slog.String("client", shorten(s.clientOf(c), longestClient)),
+			slog.String("method", shorten(c.FullMethod, longestMethod)),
+		}
+	})
 }
 
 // failed notes that a remote layer could not be settled.
