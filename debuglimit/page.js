@@ -23,15 +23,18 @@
   const number = n => n < 100000 ? grouped.format(Math.round(n)) : short.format(n);
   const rate = n => n === null ? "–" : n > 0 && n < 10 ? n.toFixed(1) : number(n);
   const percent = (part, all) => all > 0 ? (100 * part / all).toFixed(part > 0 && part < all ? 1 : 0) + " %" : "–";
+  // duration rounds up, to what it shows, before it divides: 59.5 min is 60 of them, which are an hour.
   function duration(s) {
     if (s === null) return "never";
-    if (s < 1) return Math.ceil(s * 1000) + " ms";
-    if (s < 60) return (Math.ceil(s * 10) / 10).toFixed(1) + " s";
-    const units = [[86400, "d"], [3600, "h"], [60, "min"], [1, "s"]];
-    const i = units.findIndex(([unit]) => s >= unit);
-    const [big, small] = [units[i], units[i + 1]];
-    const rest = Math.ceil((s % big[0]) / small[0]);
-    return Math.floor(s / big[0]) + " " + big[1] + (rest ? " " + rest + " " + small[1] : "");
+    const ms = Math.ceil(s * 1000), tenths = Math.ceil(s * 10);
+    if (ms < 1000) return ms + " ms";
+    if (tenths < 600) return (tenths / 10).toFixed(1) + " s";
+    for (const [small, unit, many, units, most] of [
+      [1, "s", 60, "min", 60], [60, "min", 60, "h", 24], [3600, "h", 24, "d", Infinity],
+    ]) {
+      const n = Math.ceil(s / small);
+      if (n < many * most) return Math.floor(n / many) + " " + units + (n % many ? ` ${n % many} ${unit}` : "");
+    }
   }
 
   // A row is a limiter: its counters now and at the last frame, and what it did in each second.
@@ -73,7 +76,9 @@
         for (const name of ["allowed", "denied"]) {
           this.rates[name] = Math.max(0, this.now[name] - before[name]) / seconds;
         }
-        this.past = [...this.past, this.rates].slice(-kept);
+        // After a gap, as of a lost connection, one for each second of it.
+        const columns = Math.min(kept, Math.max(1, Math.round(seconds)));
+        this.past = [...this.past, ...Array(columns).fill(this.rates)].slice(-kept);
       }
     }
 
@@ -199,6 +204,7 @@
     show(answer) {
       this.showTop(answer.top_denied || []);
       const client = answer.client;
+      find(".client", this.element).hidden = !client; // "No answer" is over, too
       if (!client) return;
       const of = client.key ? client.key + ": " : "";
       const full = client.reset_after === null || client.reset_after > 0 ? `full again in ${duration(client.reset_after)}` : "full";
@@ -218,15 +224,14 @@
       figure.hidden = !steps.length || !end;
       if (figure.hidden) return;
       const most = steps[steps.length - 1].tokens;
-      let d = "M0 120", left = 0;
+      let d = "M0 120";
       for (const step of steps) {
         const x = Math.min(400, 400 * step.after / end), y = 118 - 114 * step.tokens / most;
         d += `H${x.toFixed(1)}V${y.toFixed(1)}`;
-        if (step.after === 0) left = step.tokens;
       }
       find("path", figure).setAttribute("d", d + "H400V120z");
       find("svg", figure).setAttribute("aria-label",
-        `From ${left} left now to ${most} in ${duration(end)}, if nothing more is taken`);
+        `From ${grouped.format(client.remaining)} left now to ${grouped.format(most)} in ${duration(end)}, if nothing more is taken`);
       find(".to", figure).textContent = `${grouped.format(most)} in ${duration(end)}`;
     }
 
@@ -235,8 +240,10 @@
     showTop(top) {
       find(".top", this.element).hidden = !top.length;
       const sure = new Map(top.map(c => [c.key, c.count - c.error]));
-      this.seen = [...this.seen, sure].slice(-11);
-      const first = this.seen[0];
+      // By the time, as nobody asks while the page is hidden.
+      const now = performance.now();
+      this.seen = [...this.seen, { now, sure }].filter(seen => now - seen.now < 10500);
+      const first = this.seen[0].sure;
       const lately = key => this.seen.length > 1 ? Math.max(0, sure.get(key) - (first.get(key) || 0)) : 0;
       const rows = top.map(c => ({ ...c, lately: lately(c.key) }))
         .sort((a, b) => b.lately - a.lately || b.count - a.count).slice(0, 20);
@@ -302,9 +309,9 @@
   // loses the focus.
   function arrange() {
     const part = find("#filter").value.trim().toLowerCase(), order = find("#order").value;
-    const minute = row => row.past.slice(-10).reduce((all, second) => all + second.denied, 0);
+    const lately = row => row.past.slice(-10).reduce((all, second) => all + second.denied, 0);
     const sorted = [...listed];
-    if (order === "denied") sorted.sort((a, b) => minute(b) - minute(a));
+    if (order === "denied") sorted.sort((a, b) => lately(b) - lately(a));
     if (order === "name") sorted.sort((a, b) => a.about.name.localeCompare(b.about.name));
     const shown = sorted.map(row => row.about.name.toLowerCase().includes(part));
     const state = sorted.map((row, i) => [row.about.name, shown[i]]).join();
@@ -329,11 +336,19 @@
   setInterval(() => { if (find("#order").value === "denied") arrange(); }, 3000);
   document.addEventListener("visibilitychange", () => { if (!document.hidden) draw(); });
 
-  const events = new EventSource("?format=events");
-  events.addEventListener("limiters", event => setLimiters(JSON.parse(event.data)));
-  events.addEventListener("counters", event => {
-    setCounters(JSON.parse(event.data));
-    status("Live", "live");
-  });
-  events.addEventListener("error", () => status("The connection is lost: trying again", "lost"));
+  // listen takes what the server tells. The browser tries again by itself after a connection was lost, but not
+  // after an answer that is an error: such as of a proxy whose server restarts.
+  function listen() {
+    const events = new EventSource("?format=events");
+    events.addEventListener("limiters", event => setLimiters(JSON.parse(event.data)));
+    events.addEventListener("counters", event => {
+      setCounters(JSON.parse(event.data));
+      status("Live", "live");
+    });
+    events.addEventListener("error", () => {
+      status("The connection is lost: trying again", "lost");
+      if (events.readyState === EventSource.CLOSED) setTimeout(listen, 5000);
+    });
+  }
+  listen();
 })();
