@@ -15,6 +15,7 @@
 // With ?format=json it is the same as JSON, with &limiter=NAME one limiter more closely,
 // and with &key=KEY a client of it.
 //
-// Nothing runs while no page is open. While one is, a goroutine reads the counters once
-// a second, for all pages together.
+// Nothing runs while no page is open. While one is, the counters are read once a second, for
+// all pages together. A browser has six connections to a server by HTTP/1.1, and each page that is
+// open takes one.
 package debuglimit

@@ -38,9 +38,9 @@ func newFrame(at time.Time, c *contents) frame {
 		rows[i] = rowOf(e.stats())
 	}
 	return frame{at, encode(about), encode(struct {
-		At       int64 `json:"at"` // Unix time in milliseconds
+		At       int64 `json:"at"` // milliseconds; never steps, as rates are per what lies between two
 		Counters []row `json:"counters"`
-	}{at.UnixMilli(), rows})}
+	}{weir.SystemClock().Now().Milliseconds(), rows})}
 }
 
 // A row is the counters of a limiter in the order that the script knows.

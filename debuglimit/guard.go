@@ -13,7 +13,7 @@ import (
 // 127.0.0.1.
 func fromHere(r *http.Request) bool {
 	peer, err := netip.ParseAddrPort(r.RemoteAddr)
-	return err == nil && peer.Addr().Unmap().IsLoopback() && isHere(r.Host) && !forwarded(r.Header)
+	return err == nil && peer.Addr().Unmap().IsLoopback() && isHere(r.Host) && !forwarded(r)
 }
 
 // isHere reports whether a Host field names the machine itself.
@@ -28,9 +28,14 @@ func isHere(host string) bool {
 	return host == "localhost" || strings.HasSuffix(host, ".localhost") // RFC 6761
 }
 
-func forwarded(h http.Header) bool {
+// forwarded reports whether a proxy shows. HTTP/1.0 is what nginx long spoke to what is behind it, unless
+// told otherwise, and then in the name of that, without a header; browsers do not.
+func forwarded(r *http.Request) bool {
+	if !r.ProtoAtLeast(1, 1) {
+		return true
+	}
 	for _, field := range [...]string{"Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Real-Ip", "Via"} {
-		if _, ok := h[field]; ok {
+		if _, ok := r.Header[field]; ok {
 			return true
 		}
 	}

@@ -37,7 +37,7 @@ func formatPrefix(p netip.Prefix) string {
 	switch {
 	case !p.IsValid():
 		return noAddress
-	case p.IsSingleIP():
+	case p.IsSingleIP() && p.Addr().Is4(): // an IPv6 address would be read as its /64
 		return p.Addr().String()
 	}
 	return p.String()

@@ -17,7 +17,7 @@ const findWithin = 2 * time.Second
 // A closeup is one limiter, and a client of it if one is looked for.
 type closeup struct {
 	limiter
-	TopDenied []Denied `json:"top_denied,omitempty"`
+	TopDenied []denied `json:"top_denied,omitempty"`
 	Client    *state   `json:"client,omitempty"`
 }
 

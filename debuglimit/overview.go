@@ -37,9 +37,9 @@ type counters struct {
 	Fallback      uint64  `json:"fallback"`
 }
 
-// Denied is how often a client was denied: at most Count times, and at least
+// denied is how often a client was denied: at most Count times, and at least
 // Count - Error.
-type Denied struct {
+type denied struct {
 	Key   string `json:"key"`
 	Count uint64 `json:"count"`
 	Error uint64 `json:"error"`

@@ -3,6 +3,7 @@ package debuglimit
 import (
 	"fmt"
 	"net/http"
+	"reflect"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -13,8 +14,10 @@ import (
 // for concurrent use.
 type Page struct {
 	// Allow says who may look. With nil that is who is on the machine itself: the peer
-	// and the host that it asked for are loopback addresses, or localhost, and no
-	// header says that a proxy is in between.
+	// and the host that it asked for are loopback addresses, or localhost, and nothing
+	// shows that a proxy is in between. A proxy on the machine that names in no header whom
+	// it asks for, and asks for a loopback address, cannot be told from a browser there:
+	// set Allow behind one, or do not let it have this path.
 	Allow func(*http.Request) bool
 
 	mu       sync.Mutex // of who changes contents
@@ -66,8 +69,14 @@ func (p *Page) Remove(name string) (removed bool) {
 }
 
 // AddLayers tells the page that some of its limiters are asked together, as those of
-// *weir.Layers are.
+// *weir.Layers are. It panics if the name is empty or not UTF-8, or layers is nil.
 func (p *Page) AddLayers(name string, layers interface{ Limiters() []any }) {
+	switch {
+	case name == "" || !utf8.ValidString(name):
+		panic(fmt.Sprintf("debuglimit: AddLayers(%q): the name must be UTF-8", name))
+	case layers == nil:
+		panic(fmt.Sprintf("debuglimit: AddLayers(%q): nil layers", name))
+	}
 	p.change(func(c *contents) { c.groups = append(c.groups, group{name, layers.Limiters()}) })
 }
 
@@ -104,6 +113,9 @@ func (c *contents) entry(name string) (entry, bool) {
 
 // layersOf returns the names of the layers that a limiter is one of.
 func (c *contents) layersOf(e entry) []string {
+	if !reflect.ValueOf(e.limiter).Comparable() { // a Reader may be of any type
+		return nil
+	}
 	var names []string
 	for _, g := range c.groups {
 		if slices.Contains(g.limiters, e.limiter) {

@@ -2,6 +2,7 @@ package debuglimit
 
 import (
 	"context"
+	"strings"
 
 	"github.com/goweir/weir"
 )
@@ -11,7 +12,7 @@ type Source struct {
 	limiter any
 	stats   func() weir.Stats
 	policy  func() weir.Policy
-	top     func() []Denied
+	top     func() []denied
 	// find finds a client by what somebody typed; nil if clients cannot be looked for.
 	find  func(text string) (client, error)
 	alone bool // it has one client, whatever is typed
@@ -37,19 +38,35 @@ func Limiter(l *weir.Limiter) Source {
 	}
 }
 
+// mostDenied bounds what each page that is open costs a second, and keyBytes how much of it may be
+// keys, of which clients make some as long as they like.
+const (
+	mostDenied = 1000
+	keyBytes   = 200
+)
+
+// shortened returns the beginning of what is long.
+func shortened(key string) string {
+	if len(key) <= keyBytes {
+		return key
+	}
+	return strings.ToValidUTF8(key[:keyBytes], "") + "…"
+}
+
 // PerClient is the source of a limiter per client. With weir.WithTopDenied it shows who
-// is denied most.
+// is denied most, up to 1000 clients, of keys of more than 200 bytes the beginning.
 func PerClient[K comparable](c *weir.PerClient[K], keys Keys[K]) Source {
 	if c == nil {
 		panic("debuglimit: PerClient(nil)")
 	}
 	s := Source{limiter: c, stats: c.Stats, policy: c.Policy}
 	if keys.Format != nil {
-		s.top = func() []Denied {
+		s.top = func() []denied {
 			counts := c.TopDenied()
-			top := make([]Denied, len(counts))
+			counts = counts[:min(len(counts), mostDenied)]
+			top := make([]denied, len(counts))
 			for i, count := range counts {
-				top[i] = Denied{keys.Format(count.Key), count.Count, count.Error}
+				top[i] = denied{shortened(keys.Format(count.Key)), count.Count, count.Error}
 			}
 			return top
 		}
