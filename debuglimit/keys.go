@@ -31,7 +31,7 @@ func Strings() Keys[string] {
 func Prefixes() Keys[netip.Prefix] { return Keys[netip.Prefix]{formatPrefix, parsePrefix} }
 
 // noAddress is the key of those who have none.
-const noAddress = "none"
+const noAddress = "unknown"
 
 func formatPrefix(p netip.Prefix) string {
 	switch {

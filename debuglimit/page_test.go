@@ -300,7 +300,7 @@ func TestPrefixesAreReadAsTheyAreWrittenAndTyped(t *testing.T) {
 		"fe80::1%eth0":             "fe80::/64",
 		"2001:db8:1:2::/64":        "2001:db8:1:2::/64",
 		"2001:db8:1:2:3::/48":      "2001:db8:1::/48",
-		"none":                     "invalid Prefix",
+		"unknown":                  "invalid Prefix",
 		"2001:db8:1:2:3:4:5:6/128": "2001:db8:1:2:3:4:5:6/128",
 	} {
 		key, err := keys.Parse(text)
