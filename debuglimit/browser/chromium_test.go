@@ -28,9 +28,10 @@ type tab struct {
 	complaints []string
 }
 
-// browse opens a browser of a width, in light or dark.
+// browse opens a browser of a width, in light or dark, beside those of other tests.
 func browse(t *testing.T, width int64, scheme string) *tab {
 	t.Helper()
+	t.Parallel()
 	path, err := exec.LookPath("chromium")
 	if err != nil && os.Getenv("WEIR_CHROMIUM") == "" {
 		t.Skip("chromium is not installed: apt-get install chromium")

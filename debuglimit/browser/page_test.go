@@ -105,7 +105,6 @@ func TestThePageFitsAndIsDrawn(t *testing.T) {
 	for _, scheme := range []string{"light", "dark"} {
 		for _, width := range []int64{400, 1600} {
 			t.Run(fmt.Sprint(scheme, " ", width), func(t *testing.T) {
-				t.Parallel()
 				b := browse(t, width, scheme)
 				b.do(chromedp.Navigate(s.URL))
 				b.until(cell(1, 3) + ` > 50`)
