@@ -14,7 +14,7 @@ func TestDescribe(t *testing.T) {
 		"token-bucket 1/90m":            "1 at once, and one more each 1h30m (1 in 1h30m)",
 		"token-bucket 7/s":              "7 at once, and one more each 143ms (7 in 1s)",
 		"token-bucket 1000000/s":        "1000000 at once, and one more each 1µs (1000000 in 1s)",
-		"token-bucket 3000000000/s":     "3000000000 at once, and one more each 1ns (3000000000 in 1s)",
+		"token-bucket 7/2ns":            "7 at once, and one more each 1ns (7 in 2ns)",
 		"token-bucket 7/d":              "7 at once, and one more each 3h26m (7 in 1d)",
 		"token-bucket 1/h":              "1 at once, and one more each 1h (1 in 1h)",
 		"token-bucket 1000/h":           "1000 at once, and one more each 3.6s (1000 in 1h)",
