@@ -42,20 +42,21 @@ func sentence(p weir.Policy) string {
 	switch p.Algorithm() {
 	case weir.AlgorithmTokenBucket:
 		return fmt.Sprintf("A bucket holds %s. A request takes one, and one comes back every %s: %s at once, then %s, "+
-			"and all again after %s of silence.", plural(l.Burst(), "token"), Interval(l), number(l.Burst()), rate(l), Span(interval(l)*time.Duration(l.Burst())))
+			"and all again after %s of silence.", Plural(l.Burst(), "token"), Interval(l), number(l.Burst()), rate(l), Span(interval(l)*time.Duration(l.Burst())))
 	case weir.AlgorithmLeakyBucket:
 		return fmt.Sprintf("One request every %s: whoever asks sooner is denied, or waits for it.", Interval(l))
 	case weir.AlgorithmFixedWindow:
 		return fmt.Sprintf("%s in each window of %s, which begin at round times in UTC: up to %s around the end of one.",
-			plural(l.Count(), "request"), Span(l.Period()), number(p.MaxWithin(l.Period())))
+			Plural(l.Count(), "request"), Span(l.Period()), number(p.MaxWithin(l.Period())))
 	case weir.AlgorithmSlidingWindow:
-		return fmt.Sprintf("Never more than %s in any %s, wherever it begins.", plural(l.Count(), "request"), Span(l.Period()))
+		return fmt.Sprintf("Never more than %s in any %s, wherever it begins.", Plural(l.Count(), "request"), Span(l.Period()))
 	}
 	return fmt.Sprintf("%s in %s, where what was admitted in the window before counts by as much of that as is still in view.",
-		plural(l.Count(), "request"), Span(l.Period()))
+		Plural(l.Count(), "request"), Span(l.Period()))
 }
 
-func plural(n int, what string) string {
+// Plural writes "1 client" and "2,000 clients".
+func Plural(n int, what string) string {
 	if n == 1 {
 		return "1 " + what
 	}

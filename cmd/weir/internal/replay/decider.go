@@ -26,7 +26,12 @@ type Decider struct {
 	single *weir.PerClient[accesslog.Key]
 	layers *weir.Layers[[]uint64]
 
+	// SweepRarely sweeps when twice as many clients are held as after the last time,
+	// for whom Peak does not matter.
+	SweepRarely bool
+
 	held  []holder
+	few   int   // clients that SweepRarely does not sweep for
 	sweep int64 // when the next is due
 	asked int   // since the last
 	peak  Held
@@ -100,14 +105,19 @@ func (d *Decider) advance(at int64) {
 	}
 	d.asked = 0
 	d.sweep = at - at%int64(sweepEvery) + int64(sweepEvery)
-	d.peak = d.Peak()
-	for _, h := range d.held {
-		h.clients.Sweep()
+	now := d.holds()
+	d.peak = d.peak.max(now)
+	if d.SweepRarely && now.Clients < max(d.few, 4096) {
+		return
 	}
+	for _, h := range d.held {
+		now.Clients -= h.clients.Sweep()
+	}
+	d.few = 2 * now.Clients
 }
 
-// Peak returns the most that was held at once, in all layers together.
-func (d *Decider) Peak() Held {
+// holds returns what is held now.
+func (d *Decider) holds() Held {
 	var now Held
 	for _, h := range d.held {
 		n := h.clients.Len()
@@ -115,5 +125,8 @@ func (d *Decider) Peak() Held {
 		now.Bytes += n * h.least
 		now.MostBytes += n * h.most
 	}
-	return d.peak.max(now)
+	return now
 }
+
+// Peak returns the most that was held at once, in all layers together.
+func (d *Decider) Peak() Held { return d.peak.max(d.holds()) }

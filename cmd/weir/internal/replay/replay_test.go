@@ -102,7 +102,7 @@ func TestFiguresAreWhatTheySay(t *testing.T) {
 	worst := f.Worst
 	f.Worst = nil
 	require.Equal(t, Figures{
-		Requests: 40, Denied: 17, RejectionRate: 42.5, Clients: 4, ClientsDenied: 3,
+		Requests: 40, Denied: 17, RejectionRate: 42.5, Clients: 4, ClientsDenied: 3, Busiest: 10,
 		Median: 10, P99: 100, Longest: 9 * time.Second,
 	}, f)
 	require.Equal(t, []Client{{4, 10, 10}, {1, 10, 6}, {3, 10, 1}}, worst)

@@ -90,6 +90,8 @@ type Figures struct {
 	// Clients are those who made a request, and ClientsDenied those of them of whom
 	// at least one was denied.
 	Clients, ClientsDenied int
+	// Busiest is how many requests the client with the most made.
+	Busiest int
 	// Median and P99 are shares, in percent, of a client's own requests that were
 	// denied: half of all clients, and 99 of 100, had no greater share (the nearest
 	// rank).
@@ -122,6 +124,7 @@ func (t *Tally) Figures(n int, name func(accesslog.Key) string) Figures {
 	var worst []Client
 	t.table.all(func(e *entry) {
 		f.Clients++
+		f.Busiest = max(f.Busiest, int(e.requests))
 		if e.denied == 0 {
 			return
 		}
