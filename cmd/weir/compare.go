@@ -61,6 +61,11 @@ func (c *command) runCompare(ctx context.Context, cmd *cli.Command) error {
 		return err
 	}
 	r := newCompareReport(in, newReport(in, summary, trials, cmd.Int("top")), comparison.Agreement(max(cmd.Int("top"), 0), in.name))
+	if interrupted == nil && drawing(cmd) {
+		if err := writePictures(cmd, comparePage(in, r)); err != nil {
+			return err
+		}
+	}
 	if cmd.Bool("json") {
 		err = json.NewEncoder(c.out).Encode(r)
 	} else {

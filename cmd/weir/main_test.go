@@ -182,3 +182,25 @@ func TestAFileAppearsWholeOrNotAtAll(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, left, 1)
 }
+
+func TestPicturesAreWrittenWholeOrNotAtAll(t *testing.T) {
+	log, dir := writeTemp(t, "access.log", logOf(100)), t.TempDir()
+	page, picture := filepath.Join(dir, "report.html"), filepath.Join(dir, "report.svg")
+	for _, args := range [][]string{
+		{"replay", "-policy", "1/parsec", "-html", page, "-svg", picture, log},
+		{"replay", "-policy", "1/s", "-html", page, "-svg", picture, writeTemp(t, "bad.log", logOf(50)+strings.Repeat("x\n", 50))},
+		{"replay", "-policy", "1/s", "-html", filepath.Join(dir, "absent", "x.html"), log},
+	} {
+		code, out, errs := weirWith(nil, args...)
+		require.NotZero(t, code)
+		require.Empty(t, out)
+		require.NotEmpty(t, errs)
+		left, err := os.ReadDir(dir)
+		require.NoError(t, err)
+		require.Empty(t, left)
+	}
+	weirRun(t, "replay", "-policy", "1/s", "-html", page, "-svg", picture, log)
+	text, err := os.ReadFile(picture)
+	require.NoError(t, err)
+	require.True(t, strings.HasPrefix(string(text), "<svg ") && strings.HasSuffix(string(text), "</svg>\n"))
+}

@@ -84,6 +84,11 @@ func (c *command) runPlan(ctx context.Context, cmd *cli.Command) error {
 	if err := c.recommend(ctx, in, traffic, r, cmd.Int("top")); err != nil && interrupted == nil {
 		return err
 	}
+	if r.trial != nil && drawing(cmd) {
+		if err := writePictures(cmd, planPage(in, r, r.recommended())); err != nil {
+			return err
+		}
+	}
 	if cmd.Bool("json") {
 		err = json.NewEncoder(c.out).Encode(r)
 	} else {
@@ -218,6 +223,15 @@ type curvePoint struct {
 	ClientsShare  float64 `json:"clients_denied_percent"`
 }
 
+// recommended returns the first that was found.
+func (r *planReport) recommended() *planFound {
+	i := slices.IndexFunc(r.Plans, func(p planFound) bool { return p.Policy != "" })
+	if i < 0 {
+		return nil
+	}
+	return &r.Plans[i]
+}
+
 func newPlanReport(r plan.Result, t *plan.Traffic) planFound {
 	point := func(p plan.Point) curvePoint {
 		return curvePoint{p.Count, p.Denied, share(p.Denied, t.Requests), p.ClientsDenied, share(p.ClientsDenied, t.Clients)}
@@ -245,12 +259,12 @@ func share(n, all int) float64 {
 // recommend replays the traffic through the first policy that was found, for the
 // clients that it denies.
 func (c *command) recommend(ctx context.Context, in *input, t *plan.Traffic, r *planReport, top int) error {
-	i := slices.IndexFunc(r.Plans, func(p planFound) bool { return p.Policy != "" })
-	if i < 0 {
+	p := r.recommended()
+	if p == nil {
 		return nil
 	}
-	r.Policy, r.Go = r.Plans[i].Policy, r.Plans[i].Go
-	trials := replay.NewTrials([]replay.Candidate{replay.New(r.Plans[i].policy, in.key)}, in.key, in.fields)
+	r.Policy, r.Go = p.Policy, p.Go
+	trials := replay.NewTrials([]replay.Candidate{replay.New(p.policy, in.key)}, in.key, in.fields)
 	err := t.Spool.Each(ctx, 1+len(in.fields), func(rows []uint64) { replay.Each(trials, rows) })
 	if err == nil {
 		r.report.Policies = []policyReport{newPolicyReport(in, trials[0], top)}
@@ -275,8 +289,7 @@ func (c *command) printPlan(r *planReport) {
 	if r.trial == nil {
 		return
 	}
-	i := slices.IndexFunc(r.Plans, func(p planFound) bool { return p.Policy == r.Policy })
-	c.printCurve(r, &r.Plans[i])
+	c.printCurve(r, r.recommended())
 	fmt.Fprintf(c.out, "\nRecommended: %s\nIn Go:       %s\n", r.Policy, r.Go)
 	if n := r.trial.ClientsDenied; n > 0 {
 		fmt.Fprintf(c.out, "It takes for abuse what it denies: requests of %s.\n", explain.Plural(n, "client"))

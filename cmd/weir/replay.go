@@ -65,6 +65,9 @@ func (c *command) runReplay(ctx context.Context, cmd *cli.Command) error {
 		return err
 	}
 	trials := replay.NewTrials(tried, key, in.fields)
+	if drawing(cmd) {
+		trials = append(trials, replay.NewTrials(scaled(tried), key, in.fields)...)
+	}
 	summary, interrupted, err := in.read(ctx, func(rows []uint64) error {
 		replay.Each(trials, rows)
 		return nil
@@ -72,7 +75,12 @@ func (c *command) runReplay(ctx context.Context, cmd *cli.Command) error {
 	if err != nil {
 		return err
 	}
-	r := newReport(in, summary, trials, cmd.Int("top"))
+	r := newReport(in, summary, trials[:len(tried)], cmd.Int("top"))
+	if interrupted == nil && drawing(cmd) {
+		if err := writePictures(cmd, replayPage(in, r, trials[len(tried):])); err != nil {
+			return err
+		}
+	}
 	if cmd.Bool("json") {
 		err = json.NewEncoder(c.out).Encode(r)
 	} else {
@@ -82,6 +90,17 @@ func (c *command) runReplay(ctx context.Context, cmd *cli.Command) error {
 		err = interrupted
 	}
 	return err
+}
+
+// scaled returns what a trade-off curve of each candidate needs.
+func scaled(tried []replay.Candidate) []replay.Candidate {
+	var all []replay.Candidate
+	for _, c := range tried {
+		for _, factor := range replay.Scales {
+			all = append(all, c.Scaled(factor))
+		}
+	}
+	return all
 }
 
 // A report is what replay found. It is printed as JSON as it is.

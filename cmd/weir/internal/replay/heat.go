@@ -52,16 +52,13 @@ func (h *heat) forget() {
 	}
 }
 
-func (h *heat) halve() {
+func (h *heat) merge(m merger) {
 	for _, c := range h.clients {
+		merged := make([]uint32, m.to(len(c.bins)-1)+1)
 		for i, n := range c.bins {
-			if i%2 == 0 {
-				c.bins[i/2] = n
-			} else {
-				c.bins[i/2] = saturatingAdd(c.bins[i/2], n)
-			}
+			merged[m.to(i)] = saturatingAdd(merged[m.to(i)], n)
 		}
-		c.bins = c.bins[:(len(c.bins)+1)/2]
+		c.bins = merged
 	}
 }
 

@@ -36,8 +36,8 @@ func (t *Tally) Add(rows []uint64, verdicts []bool) {
 		if t.requests == 0 {
 			t.origin = at
 		}
-		for range t.timeline.add(at, ok) {
-			t.heat.halve()
+		for _, m := range t.timeline.add(at, ok) {
+			t.heat.merge(m)
 		}
 		t.requests++
 		if !ok {
