@@ -114,7 +114,7 @@ you have in mind, weir plan looks for the smallest that denies only a few, weir 
 weir explain says what one means, and weir load tries a server's.
 
 ` + exitCodes,
-		Commands:              []*cli.Command{c.replay(), c.plan(), c.compare(), c.explain()},
+		Commands:              []*cli.Command{c.replay(), c.plan(), c.compare(), c.explain(), c.load()},
 		EnableShellCompletion: true,
 		HideVersion:           true,
 		Suggest:               true,

@@ -47,7 +47,7 @@ func (h Heat) draw(s Size) (height float64, elements []byte) {
 	step := f.width() / float64(spans)
 	for i, row := range rows {
 		y := f.top + rowHeight*float64(i)
-		c.text(f.left-8, y+14, "label", "end", fit(h.Rows[i].Name, Size{Width: 7 * f.left / 6}))
+		c.text(f.left-8, y+14, "label", "end", fit(h.Rows[i].Name, Size{Width: 8 * f.left / 6}))
 		c.rect(f.left, y+1, f.width(), rowHeight-2, "empty", ` rx="2"`)
 		for j, n := range row {
 			if n == 0 {

@@ -70,7 +70,7 @@ func squeeze(values []uint32, s Size) []uint32 {
 
 // fit cuts a title to what has room.
 func fit(text string, s Size) string {
-	room := int(s.Width / 7.5)
+	room := int(s.Width / 8.8)
 	if runes := []rune(text); len(runes) > room {
 		return string(runes[:room-1]) + "…"
 	}
