@@ -101,7 +101,7 @@ func (c *command) explainGreedy(p weir.Policy) {
 			what = "1"
 		}
 		if ph.Times > 1 {
-			what += fmt.Sprintf(" every %s, %s times, up to %s", ph.Every, number(ph.Times), span(ph.Last()))
+			what += fmt.Sprintf(" every %s, %s times, up to %s", explain.Round(ph.Every), number(ph.Times), span(ph.Last))
 		}
 		rows = append(rows, []string{"  " + span(ph.From), what})
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -203,4 +204,27 @@ func TestPicturesAreWrittenWholeOrNotAtAll(t *testing.T) {
 	text, err := os.ReadFile(picture)
 	require.NoError(t, err)
 	require.True(t, strings.HasPrefix(string(text), "<svg ") && strings.HasSuffix(string(text), "</svg>\n"))
+}
+
+// BenchmarkReplay reads Combined lines of 10,000 clients, 200 a second, and replays them by one policy.
+func BenchmarkReplay(b *testing.B) {
+	const lines = 500_000
+	path := filepath.Join(b.TempDir(), "access.log")
+	f, err := os.Create(path)
+	require.NoError(b, err)
+	w := bufio.NewWriter(f)
+	for i := range lines {
+		client := i * 2654435761 % 10_000
+		at := time.Date(2026, 5, 17, 0, 0, i/200, 0, time.UTC)
+		fmt.Fprintf(w, "10.1.%d.%d - - [%s] \"GET /presentations/%d/images/dashboard.png?x=1 HTTP/1.1\" 200 171717 "+
+			"\"http://example.com/presentations/%d/\" \"Mozilla/5.0 (Macintosh; Intel Mac OS X 10_9_1) AppleWebKit/537.36\"\n",
+			client>>8, client&255, at.Format("02/Jan/2006:15:04:05 -0700"), client, client)
+	}
+	require.NoError(b, w.Flush())
+	require.NoError(b, f.Close())
+	for b.Loop() {
+		code, _, errs := weirWith(nil, "replay", "-policy", "token-bucket 1/s burst 3", path)
+		require.Zero(b, code, errs)
+	}
+	b.ReportMetric(float64(b.N)*lines/b.Elapsed().Seconds(), "lines/s")
 }

@@ -29,11 +29,12 @@ func TestGoIsThePolicy(t *testing.T) {
 func TestGreedyIsWhatAClientGets(t *testing.T) {
 	second := time.Second
 	for text, want := range map[string][]explain.Phase{
-		"token-bucket 2/s burst 5": {{0, 5, 0, 1}, {500 * time.Millisecond, 1, second / 2, 119}},
-		"fixed-window 3/10s":       {{0, 3, 0, 1}, {10 * second, 3, 10 * second, 5}},
-		"sliding-window 3/m":       {{0, 3, 0, 1}},
-		"0":                        nil,
-		"unlimited":                nil,
+		"token-bucket 2/s burst 5":  {{0, 5, 0, 1, 0}, {second / 2, 1, second / 2, 119, 119 * second / 2}},
+		"fixed-window 3/10s":        {{0, 3, 0, 1, 0}, {10 * second, 3, 10 * second, 5, 50 * second}},
+		"sliding-window 3/m":        {{0, 3, 0, 1, 0}},
+		"token-bucket 18/m burst 1": {{0, 1, 0, 1, 0}, {3333333334, 1, 3333333334, 17, 56666666678}},
+		"0":                         nil,
+		"unlimited":                 nil,
 	} {
 		require.Equal(t, want, explain.Greedy(weir.MustParsePolicy(text), 8, 59500*time.Millisecond), text)
 	}
@@ -55,7 +56,8 @@ func TestGreedyStaysBelowMaxWithin(t *testing.T) {
 
 func TestWordsSayEveryPart(t *testing.T) {
 	for text, want := range map[string][]string{
-		"token-bucket 3/s burst 1": {"A bucket holds 1 token. A request takes one, and one comes back every 333ms: 1 at once, then 3 a second, and all again after 333.333333ms of silence."},
+		"token-bucket 3/s burst 1": {"A bucket holds 1 token. A request takes one, and one comes back every 333ms: 1 at once, then 3 a second, and all again after 333ms of silence."},
+		"token-bucket 18/m":        {"A bucket holds 18 tokens. A request takes one, and one comes back every 3.33s: 18 at once, then 18 a minute, and all again after 1m of silence."},
 		"leaky-bucket 1/m":         {"One request every 1m: whoever asks sooner is denied, or waits for it."},
 		"fixed-window 1000/h":      {"1,000 requests in each window of 1h, which begin at round times in UTC: up to 2,000 around the end of one."},
 		"sliding-window 1/90m":     {"Never more than 1 request in any 1h30m, wherever it begins."},

@@ -7,16 +7,14 @@ import (
 )
 
 // A Phase is a while in which a client that asks as fast as it can is admitted
-// evenly: N requests at From, and the same again each Every, Times in all.
+// evenly: N requests at From, and the same again each Every until Last, Times in all.
 type Phase struct {
 	From  time.Duration
 	N     int
-	Every time.Duration // 0 if Times is 1
+	Every time.Duration // to a nanosecond; 0 if Times is 1
 	Times int
+	Last  time.Duration
 }
-
-// Last returns when the last requests of the phase are admitted.
-func (p Phase) Last() time.Duration { return p.From + time.Duration(p.Times-1)*p.Every }
 
 // mostSteps bounds how long a client is followed.
 const mostSteps = 200_000
@@ -63,17 +61,19 @@ const maxAtOnce = 1 << 30
 func join(all []Phase, at time.Duration, n int) []Phase {
 	if len(all) > 0 {
 		last := &all[len(all)-1]
-		gap := at - last.Last()
-		if last.N == n && last.Times == 1 && last.From > 0 {
-			last.Every, last.Times = gap, 2
+		gap := at - last.Last
+		switch {
+		case last.N != n:
+		case last.Times == 1 && last.From > 0:
+			last.Every, last.Times, last.Last = gap, 2, at
 			return all
-		}
-		if last.N == n && last.Times > 1 && near(gap, last.Every) {
+		case last.Times > 1 && near(gap, last.Every):
 			last.Times++
+			last.Last = at
 			return all
 		}
 	}
-	return append(all, Phase{From: at, N: n, Times: 1})
+	return append(all, Phase{From: at, N: n, Times: 1, Last: at})
 }
 
 // near forgives the nanosecond by which an interval is rounded.

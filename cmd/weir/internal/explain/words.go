@@ -2,6 +2,7 @@ package explain
 
 import (
 	"fmt"
+	"math/bits"
 	"strconv"
 	"strings"
 	"time"
@@ -42,7 +43,7 @@ func sentence(p weir.Policy) string {
 	switch p.Algorithm() {
 	case weir.AlgorithmTokenBucket:
 		return fmt.Sprintf("A bucket holds %s. A request takes one, and one comes back every %s: %s at once, then %s, "+
-			"and all again after %s of silence.", Plural(l.Burst(), "token"), Interval(l), number(l.Burst()), rate(l), Span(interval(l)*time.Duration(l.Burst())))
+			"and all again after %s of silence.", Plural(l.Burst(), "token"), Interval(l), number(l.Burst()), rate(l), Round(refill(l, l.Burst())))
 	case weir.AlgorithmLeakyBucket:
 		return fmt.Sprintf("One request every %s: whoever asks sooner is denied, or waits for it.", Interval(l))
 	case weir.AlgorithmFixedWindow:
@@ -81,11 +82,19 @@ func rate(l weir.Limit) string {
 
 var units = map[time.Duration]string{time.Second: "second", time.Minute: "minute", time.Hour: "hour", 24 * time.Hour: "day"}
 
-func interval(l weir.Limit) time.Duration { return l.Period() / time.Duration(max(l.Count(), 1)) }
+// refill returns how long n requests take to come back, without the overflow of n
+// times a period.
+func refill(l weir.Limit, n int) time.Duration {
+	whole, rest := bits.Mul64(uint64(l.Period()), uint64(n))
+	quotient, _ := bits.Div64(whole%uint64(l.Count()), rest, uint64(l.Count()))
+	return time.Duration(quotient)
+}
 
 // Interval returns the time for which one request pays, to three digits.
-func Interval(l weir.Limit) string {
-	d := interval(l)
+func Interval(l weir.Limit) string { return Round(refill(l, 1)) }
+
+// Round writes a duration to three digits.
+func Round(d time.Duration) string {
 	unit := time.Duration(1)
 	for d >= 1000*unit {
 		unit *= 10
