@@ -214,7 +214,7 @@ func BenchmarkReplay(b *testing.B) {
 	require.NoError(b, err)
 	w := bufio.NewWriter(f)
 	for i := range lines {
-		client := i * 2654435761 % 10_000
+		client := i * 7919 % 10_000
 		at := time.Date(2026, 5, 17, 0, 0, i/200, 0, time.UTC)
 		fmt.Fprintf(w, "10.1.%d.%d - - [%s] \"GET /presentations/%d/images/dashboard.png?x=1 HTTP/1.1\" 200 171717 "+
 			"\"http://example.com/presentations/%d/\" \"Mozilla/5.0 (Macintosh; Intel Mac OS X 10_9_1) AppleWebKit/537.36\"\n",

@@ -69,16 +69,23 @@ func (c *command) runPlan(ctx context.Context, cmd *cli.Command) error {
 	defer traffic.Spool.Close()
 	var interrupted error
 	for _, f := range families {
+		if isTerminal(c.std.err) {
+			fmt.Fprintf(c.std.err, "\r\x1b[Ktrying %s", f.Algorithm)
+		}
 		var results []plan.Result
 		if results, interrupted = search(ctx, traffic, f, goal); interrupted != nil && !errors.Is(interrupted, context.Canceled) {
 			return interrupted
 		}
 		for _, result := range results {
 			r.Plans = append(r.Plans, newPlanReport(result, traffic))
+			r.Plans[len(r.Plans)-1].Unfinished = interrupted != nil
 		}
 		if interrupted != nil {
 			break
 		}
+	}
+	if isTerminal(c.std.err) {
+		fmt.Fprint(c.std.err, "\r\x1b[K")
 	}
 	r.Goal = goalReport{goal.Percent, map[bool]string{false: "clients", true: "requests"}[goal.OfRequests]}
 	if err := c.recommend(ctx, in, traffic, r, cmd.Int("top")); err != nil && interrupted == nil {
@@ -204,6 +211,7 @@ type planFound struct {
 	Algorithm     string       `json:"algorithm"`
 	Policy        string       `json:"policy,omitempty"` // none if no limit does
 	Go            string       `json:"go,omitempty"`
+	Unfinished    bool         `json:"unfinished,omitempty"` // it was interrupted
 	Count         int          `json:"count,omitempty"`
 	Denied        int          `json:"denied"`
 	RejectionRate float64      `json:"rejection_rate"`
@@ -280,7 +288,7 @@ func (c *command) printPlan(r *planReport) {
 	rows := [][]string{{"policy", "clients denied", "requests denied"}}
 	for _, p := range r.Plans {
 		if p.Policy == "" {
-			rows = append(rows, []string{p.Algorithm, "none does"})
+			rows = append(rows, []string{p.Algorithm, map[bool]string{false: "none does", true: "interrupted"}[p.Unfinished]})
 			continue
 		}
 		rows = append(rows, []string{p.Policy, of(p.ClientsDenied, r.Clients), of(p.Denied, r.Requests)})

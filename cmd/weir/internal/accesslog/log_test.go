@@ -285,3 +285,30 @@ func BenchmarkRead(b *testing.B) {
 	}
 	b.ReportMetric(float64(b.N)*100_000/b.Elapsed().Seconds(), "lines/s")
 }
+
+func TestAnHourIsTheMostThatALineMayBeLateBy(t *testing.T) {
+	log := func(late time.Duration) string {
+		return writeLog(t, "access.log", logLine(1, noon)+logLine(2, noon.Add(time.Hour))+logLine(3, noon.Add(time.Hour-late)))
+	}
+	got, s, err := readAll(t, Options{}, log(time.Hour))
+	require.NoError(t, err)
+	require.Equal(t, 1, s.Reordered)
+	require.Equal(t, []string{"0 10.0.0.1", "0 10.0.0.3", "3600 10.0.0.2"}, got)
+	_, _, err = readAll(t, Options{}, log(time.Hour+time.Second))
+	require.ErrorContains(t, err, "access.log:3: it was written at 17 May 2026 11:59:59")
+}
+
+// Of files that overlap no more is read than has to be held.
+func TestFilesThatOverlapAreReadSideBySide(t *testing.T) {
+	l, err := Open([]string{writeLog(t, "a", sampleLog(10_000)), writeLog(t, "b", sampleLog(10_000))}, Options{})
+	require.NoError(t, err)
+	c := cutter{options: &l.options, pending: slices.Clone(l.sources)}
+	defer c.close()
+	read := map[*source]int{}
+	for k := (&chunk{data: make([]byte, 0, chunkSize)}); c.next(k); k.reset() {
+		read[k.source] += len(k.data)
+		require.LessOrEqual(t, max(read[l.sources[0]]-read[l.sources[1]], read[l.sources[1]]-read[l.sources[0]]), 2*chunkSize)
+	}
+	require.Equal(t, read[l.sources[0]], read[l.sources[1]])
+	require.Greater(t, read[l.sources[0]], 3*chunkSize/2)
+}

@@ -12,6 +12,7 @@ import (
 const (
 	mostHeld  = 4 << 20 // more than this is written to a temporary file
 	batchSize = 16 << 10
+	mostKept  = 1 << 10 // of a slot that is free, and so many slots
 )
 
 // A Sorter puts rows in order of time, of the same time as they came. A row is
@@ -124,7 +125,7 @@ func (s *Sorter) releaseFirst() error {
 		return err
 	}
 	t.written = t.written[:0]
-	if t.rows = t.rows[:0]; cap(t.rows) <= batchSize && len(s.free) < 1024 {
+	if t.rows = t.rows[:0]; cap(t.rows) <= mostKept && len(s.free) < mostKept {
 		s.free = append(s.free, t)
 	}
 	return nil

@@ -55,7 +55,7 @@ func (f Family) Policy(n int) weir.Policy {
 // where that is not what a count says, a request each millisecond.
 func (f Family) most(busiest int) int {
 	if f.Algorithm == weir.AlgorithmLeakyBucket || f.Burst > 0 {
-		return max(busiest, int(f.Period/time.Millisecond))
+		return max(busiest, int(min(f.Period/time.Millisecond, 1e9)))
 	}
 	return max(busiest, 1)
 }

@@ -221,3 +221,23 @@ func BenchmarkReplay(b *testing.B) {
 	}
 	b.ReportMetric(float64(b.N)*100_000/b.Elapsed().Seconds(), "requests/s")
 }
+
+func TestATimelineHasEveryRequestInItsSpan(t *testing.T) {
+	start := time.Date(2026, 5, 17, 12, 34, 37, 0, time.UTC).UnixNano()
+	for _, step := range []time.Duration{time.Second, 7 * time.Second, time.Minute, 49 * time.Minute, 13 * time.Hour, 80 * 24 * time.Hour} {
+		x := NewTally(accesslog.Address, byAddress)
+		for i := range int64(1000) {
+			x.Add([]uint64{uint64(start + i*int64(step)), 1}, []bool{false})
+		}
+		line := x.Timeline()
+		require.Equal(t, line.Start.Truncate(line.Width), line.Start, step)
+		want := make([]uint32, len(line.Bins))
+		for i := range int64(1000) {
+			want[(start+i*int64(step)-line.Start.UnixNano())/int64(line.Width)]++
+		}
+		for i, b := range line.Bins {
+			require.Equal(t, want[i], b.Denied, "%v, span %d", step, i)
+		}
+		require.Equal(t, want, x.Denials(1))
+	}
+}

@@ -53,7 +53,7 @@ func (t *Timeline) extend(at int64) (mergers []merger) {
 		t.Start, t.Width = time.Unix(0, at).UTC().Truncate(time.Second), time.Second
 		t.start = t.Start.UnixNano()
 	}
-	for at-t.start >= MostBins*int64(t.Width) {
+	for (at-t.start)/int64(t.Width) >= MostBins { // no product: two centuries of spans overflow
 		mergers = append(mergers, t.merge())
 	}
 	for n := int((at-t.start)/int64(t.Width)) + 1; len(t.Bins) < n; {
