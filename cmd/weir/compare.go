@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"time"
 
@@ -47,6 +46,10 @@ func (c *command) runCompare(ctx context.Context, cmd *cli.Command) error {
 	if err != nil {
 		return err
 	}
+	top, err := topFlag(cmd)
+	if err != nil {
+		return err
+	}
 	in, err := c.open(cmd, key, replay.Fields(tried, key))
 	if err != nil {
 		return err
@@ -60,21 +63,16 @@ func (c *command) runCompare(ctx context.Context, cmd *cli.Command) error {
 	if err != nil {
 		return err
 	}
-	r := newCompareReport(in, newReport(in, summary, trials, cmd.Int("top")), comparison.Agreement(max(cmd.Int("top"), 0), in.name))
+	r := newCompareReport(in, newReport(in, summary, trials, top), comparison.Agreement(top, in.name))
 	if interrupted == nil && drawing(cmd) {
 		if err := writePictures(cmd, comparePage(in, r)); err != nil {
 			return err
 		}
 	}
-	if cmd.Bool("json") {
-		err = json.NewEncoder(c.out).Encode(r)
-	} else {
-		c.printComparison(r)
+	if err := c.answer(cmd.Bool("json"), r, func() { c.printComparison(r) }); err != nil {
+		return err
 	}
-	if err == nil {
-		err = interrupted
-	}
-	return err
+	return interrupted
 }
 
 // A compareReport is what compare found. It is printed as JSON as it is; of Policies,

@@ -50,13 +50,21 @@ type input struct {
 	bar    *progressbar.ProgressBar
 }
 
-// key returns the flag -key.
+// keyFlag returns the flag -key.
 func keyFlag(cmd *cli.Command) (accesslog.Field, error) {
 	key, err := accesslog.ParseField(cmd.String("key"))
 	if err != nil {
 		return key, usageError{err}
 	}
 	return key, nil
+}
+
+// topFlag returns the flag -top.
+func topFlag(cmd *cli.Command) (int, error) {
+	if n := cmd.Int("top"); n >= 0 && n <= 100_000 {
+		return n, nil
+	}
+	return 0, usagef("-top %d: it must be between 0 and 100000", cmd.Int("top"))
 }
 
 // open opens the logs that a command names, for rows with these fields.

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -55,14 +54,10 @@ func (c *command) runLoad(ctx context.Context, cmd *cli.Command) error {
 	if r.Sent > 0 && r.Failed == r.Sent {
 		return fmt.Errorf("no answer: %w", result.Answers[0].Err)
 	}
-	if cmd.Bool("json") {
-		err = json.NewEncoder(c.out).Encode(r)
-	} else {
-		c.printLoad(r)
+	if err := c.answer(cmd.Bool("json"), r, func() { c.printLoad(r) }); err != nil {
+		return err
 	}
 	switch {
-	case err != nil:
-		return err
 	case ctx.Err() != nil:
 		return errors.New("interrupted: this is what was seen until then")
 	case !r.Kept:

@@ -102,6 +102,7 @@ func TestBadInputIsSaidAndWhereItIs(t *testing.T) {
 		"a bad flag":        {[]string{"replay", "-polizy", "1/s", good}, 2, "flag provided but not defined: -polizy"},
 		"a bad format":      {[]string{"replay", "-format", "xml", "-policy", "1/s", good}, 2, `format "xml": it is one of`},
 		"bad names":         {[]string{"replay", "-names", "when=ts", "-policy", "1/s", good}, 2, `names "when=ts"`},
+		"a negative top":    {[]string{"compare", "-top", "-1", "-live", "1/s", "-candidate", "1/s", good}, 2, "-top -1"},
 		"no command":        {[]string{"rerun"}, 2, `there is no command "rerun"`},
 		"no file":           {[]string{"replay", "-policy", "1/s", "absent.log"}, 1, "absent.log: no such file"},
 		"an empty file":     {[]string{"replay", "-policy", "1/s", writeTemp(t, "empty.log", "")}, 2, "empty.log: no lines"},

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -57,8 +56,11 @@ func (c *command) runPlan(ctx context.Context, cmd *cli.Command) error {
 	if err != nil {
 		return err
 	}
-	fields := []accesslog.Field{key}
-	in, err := c.open(cmd, key, fields)
+	top, err := topFlag(cmd)
+	if err != nil {
+		return err
+	}
+	in, err := c.open(cmd, key, []accesslog.Field{key})
 	if err != nil {
 		return err
 	}
@@ -67,28 +69,13 @@ func (c *command) runPlan(ctx context.Context, cmd *cli.Command) error {
 		return err
 	}
 	defer traffic.Spool.Close()
-	var interrupted error
-	for _, f := range families {
-		if isTerminal(c.std.err) {
-			fmt.Fprintf(c.std.err, "\r\x1b[Ktrying %s", f.Algorithm)
-		}
-		var results []plan.Result
-		if results, interrupted = search(ctx, traffic, f, goal); interrupted != nil && !errors.Is(interrupted, context.Canceled) {
-			return interrupted
-		}
-		for _, result := range results {
-			r.Plans = append(r.Plans, newPlanReport(result, traffic))
-			r.Plans[len(r.Plans)-1].Unfinished = interrupted != nil
-		}
-		if interrupted != nil {
-			break
-		}
-	}
-	if isTerminal(c.std.err) {
-		fmt.Fprint(c.std.err, "\r\x1b[K")
-	}
 	r.Goal = goalReport{goal.Percent, map[bool]string{false: "clients", true: "requests"}[goal.OfRequests]}
-	if err := c.recommend(ctx, in, traffic, r, cmd.Int("top")); err != nil && interrupted == nil {
+	err = c.search(ctx, traffic, r, families, goal)
+	if err == nil {
+		err = c.recommend(ctx, in, traffic, r, top)
+	}
+	interrupted := errors.Is(err, context.Canceled)
+	if err != nil && !interrupted {
 		return err
 	}
 	if r.trial != nil && drawing(cmd) {
@@ -96,18 +83,34 @@ func (c *command) runPlan(ctx context.Context, cmd *cli.Command) error {
 			return err
 		}
 	}
-	if cmd.Bool("json") {
-		err = json.NewEncoder(c.out).Encode(r)
-	} else {
-		c.printPlan(r)
+	if err := c.answer(cmd.Bool("json"), r, func() { c.printPlan(r) }); err != nil {
+		return err
 	}
 	switch {
-	case err != nil:
-		return err
-	case interrupted != nil:
+	case interrupted:
 		return errors.New("interrupted: this is what was tried until then")
 	case r.Policy == "":
 		return errNo
+	}
+	return nil
+}
+
+// search looks for a limit of each family, until ctx is done.
+func (c *command) search(ctx context.Context, t *plan.Traffic, r *planReport, families []plan.Family, goal plan.Goal) error {
+	for _, f := range families {
+		if isTerminal(c.std.err) {
+			fmt.Fprintf(c.std.err, "\r\x1b[Ktrying %s", f.Algorithm)
+			defer fmt.Fprint(c.std.err, "\r\x1b[K")
+		}
+		results, err := search(ctx, t, f, goal)
+		for _, result := range results {
+			found := newPlanReport(result, t)
+			found.Unfinished = err != nil
+			r.Plans = append(r.Plans, found)
+		}
+		if err != nil {
+			return err
+		}
 	}
 	return nil
 }

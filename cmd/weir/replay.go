@@ -57,8 +57,9 @@ func (c *command) runReplay(ctx context.Context, cmd *cli.Command) error {
 	if len(tried) == 0 {
 		return usagef("no policy: say which, as in -policy 'token-bucket 10/s burst 20', or ask weir plan for one")
 	}
-	if cmd.Int("top") < 0 {
-		return usagef("-top %d: it must not be negative", cmd.Int("top"))
+	top, err := topFlag(cmd)
+	if err != nil {
+		return err
 	}
 	in, err := c.open(cmd, key, replay.Fields(tried, key))
 	if err != nil {
@@ -75,21 +76,25 @@ func (c *command) runReplay(ctx context.Context, cmd *cli.Command) error {
 	if err != nil {
 		return err
 	}
-	r := newReport(in, summary, trials[:len(tried)], cmd.Int("top"))
+	r := newReport(in, summary, trials[:len(tried)], top)
 	if interrupted == nil && drawing(cmd) {
 		if err := writePictures(cmd, replayPage(in, r, trials[len(tried):])); err != nil {
 			return err
 		}
 	}
-	if cmd.Bool("json") {
-		err = json.NewEncoder(c.out).Encode(r)
-	} else {
-		c.printReport(r)
+	if err := c.answer(cmd.Bool("json"), r, func() { c.printReport(r) }); err != nil {
+		return err
 	}
-	if err == nil {
-		err = interrupted
+	return interrupted
+}
+
+// answer prints a report as JSON or as text.
+func (c *command) answer(asJSON bool, r any, asText func()) error {
+	if asJSON {
+		return json.NewEncoder(c.out).Encode(r)
 	}
-	return err
+	asText()
+	return nil
 }
 
 // scaled returns what a trade-off curve of each candidate needs.

@@ -123,7 +123,10 @@ func (c *Comparison) Agreement(n int, name func(accesslog.Key) string) Agreement
 
 func most(all []Difference, n int, name func(accesslog.Key) string, count func(Difference) uint32) []Difference {
 	slices.SortFunc(all, func(a, b Difference) int {
-		return cmp.Or(cmp.Compare(count(b), count(a)), cmp.Compare(a.First, b.First), cmp.Compare(name(a.Key), name(b.Key)))
+		if c := cmp.Or(cmp.Compare(count(b), count(a)), cmp.Compare(a.First, b.First)); c != 0 {
+			return c
+		}
+		return cmp.Compare(name(a.Key), name(b.Key))
 	})
 	return all[:min(n, len(all))]
 }

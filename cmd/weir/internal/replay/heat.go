@@ -16,7 +16,8 @@ type heat struct{ clients map[accesslog.Key]*hot }
 
 type hot struct {
 	count int
-	bins  []uint32 // denials, by the spans of the Timeline
+	first int      // the span of the first denial
+	bins  []uint32 // denials, by the spans of the Timeline from there
 }
 
 func (h *heat) add(k accesslog.Key, bin int) {
@@ -28,14 +29,15 @@ func (h *heat) add(k accesslog.Key, bin int) {
 		if len(h.clients) >= 2*mostHot {
 			h.forget()
 		}
-		c = &hot{}
+		c = &hot{first: bin}
 		h.clients[k] = c
 	}
-	for len(c.bins) <= bin {
+	at := bin - c.first
+	for len(c.bins) <= at {
 		c.bins = append(c.bins, 0)
 	}
 	c.count++
-	c.bins[bin] = saturatingInc(c.bins[bin])
+	c.bins[at] = saturatingInc(c.bins[at])
 }
 
 func (h *heat) forget() {
@@ -54,11 +56,13 @@ func (h *heat) forget() {
 
 func (h *heat) merge(m merger) {
 	for _, c := range h.clients {
-		merged := make([]uint32, m.to(len(c.bins)-1)+1)
+		first := m.to(c.first)
+		merged := make([]uint32, m.to(c.first+len(c.bins)-1)-first+1)
 		for i, n := range c.bins {
-			merged[m.to(i)] = saturatingAdd(merged[m.to(i)], n)
+			to := &merged[m.to(c.first+i)-first]
+			*to = saturatingAdd(*to, n)
 		}
-		c.bins = merged
+		c.first, c.bins = first, merged
 	}
 }
 
@@ -70,6 +74,6 @@ func (t *Tally) Denials(k accesslog.Key) []uint32 {
 		return nil
 	}
 	bins := make([]uint32, len(t.timeline.Bins))
-	copy(bins, c.bins)
+	copy(bins[c.first:], c.bins)
 	return bins
 }

@@ -122,6 +122,7 @@ func (t *Tally) Figures(n int, name func(accesslog.Key) string) Figures {
 	}
 	var shares []float64 // of those who were denied at all
 	var worst []Client
+	least := uint32(1) // of denials, to be among them
 	t.table.all(func(e *entry) {
 		f.Clients++
 		f.Busiest = max(f.Busiest, int(e.requests))
@@ -130,8 +131,13 @@ func (t *Tally) Figures(n int, name func(accesslog.Key) string) Figures {
 		}
 		c := Client{e.key(), e.requests, e.denied}
 		shares = append(shares, c.Share())
+		if c.Denied < least {
+			return
+		}
 		if worst = append(worst, c); len(worst) >= 1024+4*n {
-			worst = keepWorst(worst, n, name)
+			if worst = keepWorst(worst, n, name); n > 0 {
+				least = worst[n-1].Denied
+			}
 		}
 	})
 	f.ClientsDenied = len(shares)
@@ -143,7 +149,10 @@ func (t *Tally) Figures(n int, name func(accesslog.Key) string) Figures {
 
 func keepWorst(clients []Client, n int, name func(accesslog.Key) string) []Client {
 	slices.SortFunc(clients, func(a, b Client) int {
-		return cmp.Or(cmp.Compare(b.Denied, a.Denied), cmp.Compare(b.Requests, a.Requests), cmp.Compare(name(a.Key), name(b.Key)))
+		if c := cmp.Or(cmp.Compare(b.Denied, a.Denied), cmp.Compare(b.Requests, a.Requests)); c != 0 {
+			return c
+		}
+		return cmp.Compare(name(a.Key), name(b.Key))
 	})
 	return clients[:min(n, len(clients))]
 }
