@@ -135,11 +135,11 @@ func (a *asked) visitAny(consume, lasting bool, out *Decision) bool {
 	return false
 }
 
-// ask has any other state looked at. One that is apart remembers a denial, so that
-// it admits n when it was said to.
+// ask has any other state looked at. A key's that is apart remembers a denial, so
+// that it admits n when it was said to; a Limiter has one policy.
 func (a *asked) ask(out *Decision) {
-	if a.apart() {
-		o := a.keeper().open(a.hash, 0, nil)
+	if a.clients != nil && a.apart() {
+		o := a.clients.open(a.hash, 0, nil)
 		o.account.ask(o.decider.policy, o.reading, int64(a.n), out)
 		o.close()
 	} else {
@@ -148,11 +148,8 @@ func (a *asked) ask(out *Decision) {
 	a.wait = out.RetryAfter
 }
 
-// apart reports whether its state was an account a moment ago.
+// apart reports whether its key's state was an account a moment ago.
 func (a *asked) apart() bool {
-	if a.clients == nil {
-		return atomic.LoadUint64(&a.cell.held.Load().slot[0]) == apart
-	}
 	place, found := a.clients.states.Find(a.hash)
 	return found && atomic.LoadUint64(place.Word()) == apart
 }

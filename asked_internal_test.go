@@ -41,6 +41,10 @@ func TestAWordIsFoundWhereAStateIsOne(t *testing.T) {
 	d.epoch++
 	c.decider.Store(&d)
 	require.Nil(t, askedOf(nil, c, 1).word, "of another epoch")
+	a := askedOf(nil, c, 1)
+	a.word = new(uint64)
+	a.find()
+	require.Nil(t, a.word, "of an earlier look")
 }
 
 // TestAWordIsAskedWhatItWouldTell: as any other state, to the nanosecond.
@@ -87,4 +91,71 @@ func TestAWordThatOthersChangeIsChargedAsItIsByThen(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestAWordThatIsUsedUpByANanosecondIsNotCharged: nor left for later.
+func TestAWordThatIsUsedUpByANanosecondIsNotCharged(t *testing.T) {
+	l := asWord(New(TokenBucket(Per(3, 3)), WithClock(NewManualClock())))
+	a := askedOf(l, nil, 3)
+	require.True(t, l.Allow())
+	require.False(t, a.chargeWord())
+	require.Equal(t, 2, l.Tokens())
+}
+
+// visited returns a request's question to a state in a slot, which it has charged.
+func visited(t *testing.T, l *Limiter, c *clients, n int) *asked {
+	if c != nil {
+		require.True(t, c.allow(someHash)) // which gets it a slot
+	}
+	a := askedOf(l, c, n)
+	a.now = a.decider.now()
+	require.True(t, a.visit(true, true, nil))
+	require.Nil(t, a.ticket)
+	return a
+}
+
+// TestWhatIsGivenBackMovesWhatWasChargedBehindIt: so that is given back in part, if time has passed.
+func TestWhatIsGivenBackMovesWhatWasChargedBehindIt(t *testing.T) {
+	clock := NewManualClock()
+	l := New(TokenBucket(PerSecond(1).WithBurst(10)), WithClock(clock))
+	first, second := visited(t, l, nil, 3), visited(t, l, nil, 3)
+	require.True(t, l.AllowN(2))
+	first.giveBack()
+	require.Equal(t, 5, l.Tokens())
+	clock.Advance(2 * time.Second)
+	second.giveBack()
+	require.Equal(t, 8, l.Tokens())
+}
+
+// TestWhatIsGivenBackUnderAnotherPolicyIsNot: be it all keys' or the key's own, or one that has come back.
+func TestWhatIsGivenBackUnderAnotherPolicyIsNot(t *testing.T) {
+	p := TokenBucket(PerHour(10))
+	other, like := FixedWindow(PerHour(10)), TokenBucket(PerHour(20))
+	for name, meanwhile := range map[string]func(c *clients){
+		"of all":          func(c *clients) { _ = c.setPolicy(other) },
+		"that was left":   func(c *clients) { _ = c.setPolicy(like); _ = c.setPolicy(p) },
+		"of its own":      func(c *clients) { c.decideAs(someHash, All(p, other).spec, 1, nil) },
+		"of its own kind": func(c *clients) { c.decideAs(someHash, like.spec, 1, nil) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := NewPerClient[int](p, WithClock(NewManualClock()), WithSweepEvery(0)).clients
+			a := visited(t, nil, c, 4)
+			meanwhile(c)
+			var before, after Decision
+			c.decideKey(someHash, 0, false, &before)
+			a.giveBack()
+			c.decideKey(someHash, 0, false, &after)
+			require.Equal(t, before, after)
+		})
+	}
+}
+
+// TestWhatIsGivenBackToAKeyThatIsGoneBringsItNotBack: it was reset meanwhile.
+func TestWhatIsGivenBackToAKeyThatIsGoneBringsItNotBack(t *testing.T) {
+	c := NewPerClient[int](TokenBucket(PerHour(10)), WithClock(NewManualClock()), WithSweepEvery(0)).clients
+	a := visited(t, nil, c, 4)
+	c.reset(someHash)
+	require.Zero(t, c.states.Len())
+	a.giveBack()
+	require.Zero(t, c.states.Len())
 }

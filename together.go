@@ -274,11 +274,7 @@ func (t together) payments(near []payment) []payment {
 		if a.wait > 0 {
 			continue
 		}
-		p := payment{price: a.price, keeper: a.keeper(), hash: a.hash}
-		if a.ticket != nil {
-			p.paid = a.paid()
-		}
-		near = append(near, p)
+		near = append(near, payment{price: a.price, keeper: a.keeper(), hash: a.hash, paid: a.paid()})
 	}
 	return near
 }
