@@ -21,13 +21,10 @@ func (l *Layers[R]) Hold(ctx context.Context, r R, n int) (h Hold, err error) {
 	if err = l.decide(ctx, r, n, &h.Verdict, h.receipt); err != nil {
 		return Hold{}, err
 	}
-	if !h.Allowed {
-		h.receipt = nil
-	}
 	return h, nil
 }
 
-// A receipt is what the copies of a Hold have in common.
+// A receipt is what the copies of a Hold have in common. A denial's is empty.
 type receipt struct {
 	near    []payment
 	few     [fewLayers]payment // near's

@@ -6,14 +6,14 @@ import "math"
 type price struct {
 	counts bool // a call's n is what it takes, or
 	costs  bool // this, whichever is more
-	cost   int
+	cost   int  // 0 if it has none
 }
 
 // costOf returns what a call of n takes. 0 is always allowed, and a negative n
 // never.
 func (p price) costOf(n int) int {
 	switch {
-	case n <= 0 || !p.costs:
+	case n <= 0:
 		return n
 	case p.counts:
 		return max(n, p.cost)
@@ -25,8 +25,6 @@ func (p price) costOf(n int) int {
 // are left.
 func (p price) left(remaining int) int {
 	switch {
-	case !p.costs:
-		return remaining
 	case remaining < p.cost || p.cost < 0 && !p.counts:
 		return 0
 	case p.counts:

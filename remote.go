@@ -172,8 +172,8 @@ func (c *call) giveBack(ctx context.Context, n int) error {
 	return c.remote.refund(ctx, c.key, n)
 }
 
-// deniedFar reports whether the last of them is a remote layer that denies.
+// deniedFar reports whether the last of them, of one or more, is a remote layer that denies.
 func (t together) deniedFar(answers []Decision) bool {
 	last := len(t) - 1
-	return last >= 0 && t[last].far() && !answers[last].Allowed
+	return t[last].far() && !answers[last].Allowed
 }
