@@ -386,3 +386,34 @@ func TestSteppingBackMintsNothingAndHeals(t *testing.T) {
 		}
 	})
 }
+
+// doneByThen is a context that is done when it is waited for, which something else comes of as well.
+type doneByThen struct {
+	context.Context
+	meanwhile func()
+	done      bool
+}
+
+func (c *doneByThen) Err() error {
+	if c.done {
+		return context.Canceled
+	}
+	return nil
+}
+
+func (c *doneByThen) Done() <-chan struct{} {
+	c.meanwhile()
+	c.done = true
+	done := make(chan struct{})
+	close(done)
+	return done
+}
+
+// Who is woken when the context is done has slept until then.
+func TestManualClockThatIsThereWhenTheContextIsDone(t *testing.T) {
+	for range 40 { // whether one or the other is seen first is chance
+		clock := weir.NewManualClock()
+		ctx := &doneByThen{Context: t.Context(), meanwhile: func() { clock.Advance(time.Second) }}
+		require.NoError(t, clock.SleepUntil(ctx, clock.Now()+time.Second))
+	}
+}

@@ -360,6 +360,11 @@ func TestARemoteLayerInShadowIsGivenNothingBack(t *testing.T) {
 	require.Equal(t, "near", h.Enforced().Policy)
 	require.NoError(t, h.Settle(t.Context(), 0))
 	require.Equal(t, 5, near.Tokens())
+
+	shadow.RetryAfter = 0 // which it does not say
+	h, err = weir.NewLayers(newStore(shadow, given)).Hold(t.Context(), someone, 1)
+	require.NoError(t, err)
+	require.NoError(t, h.Settle(t.Context(), 7))
 }
 
 // The functions of a user that panic do so before anything is taken.

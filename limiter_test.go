@@ -271,6 +271,7 @@ func TestOptionsThatMakeNoSensePanic(t *testing.T) {
 		"no clients":           {func() weir.Option { return weir.WithMaxClients(0, weir.DenyNew) }, "0"},
 		"negative clients":     {func() weir.Option { return weir.WithMaxClients(-12, weir.EvictFullest) }, "-12"},
 		"unknown overflow":     {func() weir.Option { return weir.WithMaxClients(12, weir.Overflow(99)) }, "99"},
+		"the next overflow":    {func() weir.Option { return weir.WithMaxClients(12, weir.ShareOverflow+1) }, "unknown"},
 		"negative staleness":   {func() weir.Option { return weir.WithStaleAfter(-time.Second) }, "-1s"},
 		"negative sweep every": {func() weir.Option { return weir.WithSweepEvery(-time.Minute) }, "-1m0s"},
 	} {

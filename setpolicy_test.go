@@ -246,3 +246,25 @@ func TestSetPolicyAtTheEndOfTime(t *testing.T) {
 	require.ErrorIs(t, r.Err(), weir.ErrTooLong)
 	require.False(t, l.Peek(1).Allowed)
 }
+
+// The policy that is in force already changes nothing: not even what can be given back, nor what is the newest
+// reading.
+func TestSetPolicyToTheSameChangesNothing(t *testing.T) {
+	forEachKind(t, func(t *testing.T, k policyKind) {
+		clock := &setClock{}
+		limiter, clients := weir.New(k.policy, weir.WithClock(clock)), newClients[int](t, k.policy, clock)
+		full, taken := limiter.Peek(1), []weir.Reservation{limiter.Reserve(1), clients.Reserve(1, 1)}
+		before := limiter.Peek(1)
+		clock.now = int64(300 * ms)
+		require.NoError(t, limiter.SetPolicy(limiter.Policy()))
+		require.NoError(t, clients.SetPolicy(clients.Policy()))
+		clock.now = 0
+		require.Equal(t, before, limiter.Peek(1))
+		require.Equal(t, before, clients.Peek(1, 1))
+		for _, r := range taken {
+			r.Settle(0)
+		}
+		require.Equal(t, full, limiter.Peek(1))
+		require.Equal(t, full, clients.Peek(1, 1))
+	})
+}
