@@ -2,9 +2,12 @@ package weir
 
 import (
 	"context"
+	"runtime"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
+	"weak"
 
 	"github.com/stretchr/testify/require"
 )
@@ -77,4 +80,42 @@ func TestWokenAndCancelledAtOnceIsWoken(t *testing.T) {
 		require.Empty(t, clock.events)
 		require.Zero(t, clock.sleepers)
 	}
+}
+
+// TestATimerThatFindsNobodySetsNone: nothing runs for a PerClient that holds no clients, nor for one that is gone.
+func TestATimerThatFindsNobodySetsNone(t *testing.T) {
+	clock := NewManualClock()
+	c := NewPerClient[int](TokenBucket(PerSecond(2)), WithClock(clock))
+	c.Allow(1)
+	clock.Advance(time.Minute)
+	require.Zero(t, c.Len())
+	require.Empty(t, clock.events)
+
+	c.Allow(1)
+	gone := weak.Make(c.clients)
+	c = nil
+	for gone.Value() != nil {
+		runtime.GC()
+	}
+	require.Len(t, clock.events, 1)
+	clock.Advance(time.Minute)
+	require.Empty(t, clock.events)
+}
+
+// farClock is a clock that knows of no timers.
+type farClock struct{ Clock }
+
+func TestAClockWithoutTimersHasTheSystemsSweep(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		clock := NewManualClock()
+		c := NewPerClient[int](TokenBucket(PerSecond(2)), WithClock(farClock{clock}))
+		c.Allow(1)
+		clock.Advance(time.Second)
+		time.Sleep(time.Minute - 1)
+		synctest.Wait()
+		require.Equal(t, 1, c.Len())
+		time.Sleep(1)
+		synctest.Wait()
+		require.Zero(t, c.Len())
+	})
 }
