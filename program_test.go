@@ -30,9 +30,11 @@ func (o op) String() string {
 	text := fmt.Sprintf("%s key %d n %d", o.verb, o.key, o.n)
 	switch o.verb {
 	case "Advance":
-		text = fmt.Sprintf("Advance %d", o.d)
+		text = fmt.Sprintf("Advance %v", o.d)
 	case "Reserve":
-		text += fmt.Sprintf(" within %d", o.d)
+		if o.d != weir.Never {
+			text += fmt.Sprintf(" within %v", o.d)
+		}
 	case "SetPolicy", "TakeAs":
 		text += " " + o.policy.String()
 	case "Cancel", "Settle", "Look":
