@@ -160,12 +160,11 @@ func (a *account) decideAs(p *spec, reading, n int64, consume bool, out *Decisio
 
 // ask is decideAs for who may take n later: nothing is taken, and a denial is
 // remembered.
-func (a *account) ask(p *spec, reading, n int64, out *Decision) bool {
+func (a *account) ask(p *spec, reading, n int64, out *Decision) {
 	ok := a.decideAs(p, reading, n, false, out)
 	if !ok && 0 < n && n <= p.capacity && !a.under(p) && !a.line.waited() && !a.remembers(p) {
 		a.denied = a.denied.copyOf(a.as(p, reading))
 	}
-	return ok
 }
 
 // as returns what the account would be under another policy, valid until the next

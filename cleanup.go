@@ -300,7 +300,7 @@ func denyNew(v victim, n int64, ok bool, out *Decision) bool {
 // A sweeper is the timer that sweeps a PerClient while it holds clients.
 type sweeper struct {
 	evicted atomic.Uint64
-	armed   atomic.Bool // there is a timer, or there will be none
+	armed   atomic.Bool // there is a timer, or there will be none: it is closed
 
 	mu     sync.Mutex
 	closed bool
@@ -314,7 +314,7 @@ func (s *sweeper) arm(c *clients) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.closed || s.armed.Load() {
+	if s.armed.Load() {
 		return
 	}
 	s.armed.Store(true)

@@ -156,12 +156,11 @@ func (a *account) enter(t *ticket, n int64, turn turn) {
 }
 
 // layOut gives each that is pending the earliest instant that there is for it
-// now, in order. One that there is none for is struck.
+// now, in order. One that there is none for is struck. The state has changed.
 func (a *account) layOut(now int64) {
 	if !a.line.waited() {
 		return
 	}
-	a.line.stale()
 	pending := a.line.pending
 	a.line.pending = nil
 	for _, e := range pending {

@@ -77,3 +77,24 @@ func TestClientsThatGoLeaveNoLogBehind(t *testing.T) {
 		}
 	}
 }
+
+// TestPlainClientsThatGoLeaveNoLogBehind: nor does one that there was no room for.
+func TestPlainClientsThatGoLeaveNoLogBehind(t *testing.T) {
+	for _, overflow := range []Overflow{EvictFullest, DenyNew} {
+		for name, goes := range map[string]func(c *PerClient[int], clock *ManualClock){
+			"swept":   func(c *PerClient[int], clock *ManualClock) { clock.Advance(time.Hour); c.Sweep() },
+			"evicted": func(c *PerClient[int], _ *ManualClock) { c.AllowN(2, 2); c.Reset(2); c.Reset(1) },
+			"charged": func(c *PerClient[int], _ *ManualClock) { c.Charge(2, 2); c.Reset(2); c.Reset(1) },
+		} {
+			clock := NewManualClock()
+			c := NewPerClient[int](SlidingWindow(PerHour(5)), WithClock(clock), WithSweepEvery(0), WithMaxClients(1, overflow))
+			for range 4 {
+				require.True(t, c.Allow(1))
+				clock.Advance(time.Second)
+			}
+			goes(c, clock)
+			requireNoLogs(t, &c.clients.states.Shards()[0].Annex.logs, name, overflow)
+			require.Zero(t, c.Len())
+		}
+	}
+}

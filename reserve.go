@@ -163,9 +163,7 @@ func (o *opened) reserve(n int64, most time.Duration) (*ticket, error) {
 		o.before = before
 	}
 	if n == 0 {
-		t := o.ledger.issue(o.decider.era)
-		t.at = o.reading
-		return t, nil
+		return o.ledger.issue(o.decider.era), nil
 	}
 	turn, err := o.turn(o.reading, n, most)
 	if err != nil {
@@ -184,7 +182,7 @@ type turn struct {
 	way  way
 }
 
-// turn returns when n would be admitted, behind those who wait, if that is not
+// turn returns when n, at most the capacity, would be admitted, behind those who wait, if that is not
 // further off than most from a reading.
 func (a *account) turn(reading, n int64, most time.Duration) (turn, error) {
 	now := a.advance(reading)
@@ -196,8 +194,6 @@ func (a *account) turn(reading, n int64, most time.Duration) (turn, error) {
 		wait = p.waitWithout(full, 0, s, now, n)
 	}
 	switch {
-	case wait == Never:
-		return turn{}, ErrNever
 	case wait == forFull:
 		return turn{}, ErrQueueFull
 	case wait > maxSpan, now > math.MaxInt64-int64(wait), later(wait, saturatingSub(now, reading)) > max(0, most):

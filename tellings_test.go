@@ -227,4 +227,68 @@ var tellings = map[string]telling{
 		"fixed-window 2/2s", 1, model.Options{MaxClients: 100},
 		"Take n 1; Advance 5s; Refund; Advance -5s; Take n 1",
 	},
+	"a receipt of decades ago is worth nothing": {
+		"token-bucket 2/10s", 0, model.Options{},
+		"Reserve n 2; Advance 350640h; Take n 1; Settle receipt 0; Advance -1ns",
+	},
+	"a receipt is read rightly at any reading": {
+		"token-bucket 2/10s", 0, model.Options{},
+		"Advance -272167846808552835ns; Reserve n 2; Advance 5s; Settle receipt 0",
+	},
+	"an eighth of a nanosecond is given back": {
+		"token-bucket 3/1ns", 0, model.Options{},
+		"Reserve n 3; Advance 1ns; Settle receipt 0",
+	},
+	"what was given back was so at its reading": {
+		"token-bucket 4/40s", 1, model.Options{MaxClients: 100},
+		"Take n 1; Advance 3s; Reserve n 2; Advance 8s; Settle receipt 0 n 1; Advance -8s; Take n 1",
+	},
+	"who has no bucket takes all": {
+		"all(token-bucket unlimited, token-bucket 2/10s)", 0, model.Options{},
+		"Take n 2; Reserve n 1; Advance 5s",
+	},
+	"each bucket gives back what it has taken": {
+		"all(token-bucket 2/10s, token-bucket 3/10s)", 0, model.Options{},
+		"Take n 2; Reserve n 1; Charge n 100000000; Advance 5s; Settle receipt 0",
+	},
+	"within nothing is at once": {
+		"token-bucket 1/1ns", 0, model.Options{},
+		"Take n 1; Reserve n 1 within 0s",
+	},
+	"in shadow nothing is reserved for later": {
+		"token-bucket 1/1ns", 0, model.Options{Shadow: true},
+		"Take n 1; Reserve n 1; Take n 1",
+	},
+	"who shares comes after what was swept": {
+		"fixed-window 2/10s", 3, model.Options{MaxClients: 1, Overflow: weir.ShareOverflow},
+		"Take n 1; Advance 20s; Sweep; Take n 1; Advance -15s; Reserve key 1 n 1; Take key 1 n 1",
+	},
+	"who shares what is waited for comes after what was swept": {
+		"fixed-window 2/10s", 3, model.Options{MaxClients: 1, Overflow: weir.ShareOverflow},
+		"Take n 1; Take key 1 n 2; Reserve key 2 n 2; Reserve key 2 n 2; Reserve key 2 n 2; Advance 20s; Sweep; Advance -15s; Take key 1 n 1",
+	},
+	"an unlimited client is not held": {
+		"token-bucket unlimited", 2, model.Options{MaxClients: 100},
+		"Take n 1; AllowN n 1",
+	},
+	"an eighth of a nanosecond is owed": {
+		"token-bucket 3/1ns", 3, model.Options{MaxClients: 1, Overflow: weir.ShareOverflow},
+		"Take n 1; Take key 1 n 3; Advance 1ns; Take key 2 n 1",
+	},
+	"a shared nanosecond is owed": {
+		"token-bucket 1/1ns", 3, model.Options{MaxClients: 1, Overflow: weir.ShareOverflow},
+		"Take n 1; Take key 1 n 1; Reserve key 1 n 1; Advance 1ns; Take key 2 n 1",
+	},
+	"what is never admitted overflows, too": {
+		"token-bucket 2/h", 2, model.Options{MaxClients: 1, Overflow: weir.DenyNew},
+		"Take key 1 n 1; SetPolicy key 1 all(fixed-window 8/s, token-bucket 11/d burst 0); Reserve n 1",
+	},
+	"a front is not handed on": {
+		"token-bucket 12/h burst 7", 3, model.Options{MaxClients: 100},
+		"Take key 2 n 5; Reserve key 2 n 2; Reserve key 2 n 1 within 30m; Reserve key 2 n 1; Advance 249656942705ns; Settle receipt 1 n 3; Advance 1m; TakeAs key 2 sliding-counter 9/1s158ms663us821ns; Advance -1ns",
+	},
+	"a front is of no use before its time": {
+		"token-bucket 2/10s", 0, model.Options{},
+		"Take n 2; Reserve n 1; Advance 2s; Advance -2s",
+	},
 }

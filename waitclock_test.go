@@ -3,6 +3,7 @@ package weir_test
 import (
 	"context"
 	"errors"
+	"math"
 	"testing"
 	"time"
 
@@ -51,7 +52,7 @@ func TestWaitThatIsWokenEarlyIsChargedAtItsInstant(t *testing.T) {
 		require.Zero(t, next.Delay())
 		require.Equal(t, time.Second, clients.Peek(1, 1).RetryAfter)
 
-		clock, clients = early(t, p)
+		_, clients = early(t, p)
 		require.NoError(t, clients.SetPolicy(weir.TokenBucket(weir.Per(1, 3*time.Second))))
 		require.Positive(t, clients.Reserve(1, 1).Delay())
 		require.Equal(t, 2, clients.Stats().Waiting)
@@ -133,5 +134,44 @@ func TestReservationsAfterAWaitAreNotOneAnothers(t *testing.T) {
 		first, second := limiter.Reserve(1), limiter.Reserve(1)
 		require.Equal(t, time.Second, first.Delay())
 		require.Equal(t, 2*time.Second, second.Delay())
+	}
+}
+
+// In shadow nobody waits, and those who reserve after it have a receipt each.
+func TestReservationsAfterAWaitInShadowAreNotOneAnothers(t *testing.T) {
+	limiter := weir.New(weir.TokenBucket(weir.PerHour(4)), weir.WithClock(&sleepClock{}), weir.WithShadow())
+	require.True(t, limiter.AllowN(4))
+	require.NoError(t, limiter.Wait(t.Context()))
+	limiter.Refund(4)
+	first, second := limiter.Reserve(2), limiter.Reserve(2)
+	first.Settle(0)
+	second.Settle(0)
+	require.Equal(t, 4, limiter.Tokens())
+}
+
+// An instant after the last reading, or further off than 30 years, is none.
+func TestReservationsUpToTheLastReading(t *testing.T) {
+	second, minute, ages := weir.TokenBucket(weir.PerSecond(1)), weir.TokenBucket(weir.PerMinute(1)), weir.TokenBucket(weir.Every(30*year))
+	for _, c := range []struct {
+		left      time.Duration
+		first     weir.Policy
+		then      weir.Policy
+		made, yet error
+	}{
+		{time.Second, second, second, nil, nil},
+		{time.Second - 1, second, second, weir.ErrTooLong, weir.ErrTooLong},
+		{time.Minute, second, minute, nil, nil},
+		{time.Minute - 1, second, minute, nil, weir.ErrTooLong},
+		{math.MaxInt64, second, ages, nil, nil},
+		{math.MaxInt64, ages, ages.Named("another"), nil, nil},
+	} {
+		limiter := weir.New(c.first, weir.WithClock(&setClock{now: math.MaxInt64 - int64(c.left)}))
+		require.True(t, limiter.Allow())
+		r := limiter.Reserve(1)
+		require.Equal(t, c.made, r.Err(), c)
+		if c.made == nil {
+			require.NoError(t, limiter.SetPolicy(c.then))
+			require.Equal(t, c.yet, r.Err(), c)
+		}
 	}
 }
