@@ -33,6 +33,16 @@ func (m *Mutex) Lock() {
 	m.held = true
 }
 
+// TryLock is a point at which nobody waits.
+func (m *Mutex) TryLock() bool {
+	pause(step{kind: Write, object: unsafe.Pointer(m)})
+	if m.held {
+		return false
+	}
+	m.held = true
+	return true
+}
+
 // Unlock is no point: what comes before it is the holder's, and what comes behind
 // it is the thread's alone, up to the next point.
 func (m *Mutex) Unlock() {
