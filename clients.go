@@ -243,7 +243,7 @@ func (c *clients) reset(hash uint64) {
 	}
 	o := c.open(hash, 0, nil)
 	o.account.reset(o.advance(o.reading))
-	if o.slot != nil && o.newest == 0 && o.line.empty() {
+	if o.slot != nil && o.newest == 0 {
 		c.drop(&o) // nobody was waiting for it
 	}
 	o.close()

@@ -97,6 +97,11 @@ func TestATimerThatFindsNobodySetsNone(t *testing.T) {
 	require.Zero(t, c.Len())
 	require.Empty(t, clock.events)
 
+	closed := NewPerClient[int](TokenBucket(PerSecond(2)), WithClock(clock))
+	require.NoError(t, closed.Close())
+	closed.Allow(1)
+	require.Empty(t, clock.events)
+
 	c.Allow(1)
 	gone := weak.Make(c.clients)
 	c = nil
