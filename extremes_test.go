@@ -72,3 +72,16 @@ func TestTheSlowestBucketAdmitsOneOfMany(t *testing.T) {
 		}
 	}
 }
+
+// A bucket is read rightly however long ago it was charged: to the nanosecond where that needs more ticks than
+// there are in a word, and behind.
+func TestABucketIsFullAfterAsManyTicksAsAWordHas(t *testing.T) {
+	const ticks = time.Duration(math.MaxUint64 / 8)
+	for _, idle := range []time.Duration{30 * time.Minute, ticks / 2, ticks - 1, ticks, ticks + 1, ticks + 2, ticks + 40*time.Minute, 2 * ticks} {
+		clock := &setClock{now: -int64(ticks)}
+		limiter := weir.New(weir.TokenBucket(weir.PerHour(1)), weir.WithClock(clock))
+		require.True(t, limiter.Allow())
+		clock.now += int64(idle)
+		require.Equal(t, max(0, time.Hour-idle), limiter.Peek(0).ResetAfter, "%v", idle)
+	}
+}

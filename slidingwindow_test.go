@@ -131,3 +131,25 @@ func TestSlidingWindowMaxWithinFormula(t *testing.T) {
 		}
 	}
 }
+
+// What is two periods old is forgotten, though it is little of the log: otherwise it could not be told from what
+// is new.
+func TestSlidingWindowForgetsWhatIsTwoPeriodsOld(t *testing.T) {
+	for _, since := range []int64{-100, 0, 12_345} {
+		clock := &setClock{}
+		limiter := weir.New(weir.SlidingWindow(weir.Per(127, 255)), weir.WithClock(clock)) // 16 bits a stamp
+		at := func(now int64) int {
+			clock.now = since + now
+			require.True(t, limiter.Allow())
+			return limiter.Tokens()
+		}
+		at(0)
+		at(250)
+		at(252)
+		for i := range int64(7) {
+			at(480 + i)
+		}
+		require.Equal(t, 127-8, at(515))
+		require.Equal(t, 127-9, at(520))
+	}
+}
