@@ -139,6 +139,9 @@ func TestOneLayerAloneTellsItsPolicy(t *testing.T) {
 			require.True(t, policies[0].Equal(p))
 		}
 	}
+	v, err := weir.NewLayers(weir.By(quiet, byAddr)).Decide(t.Context(), someoneOf(-1, -1), -1)
+	require.NoError(t, err)
+	require.False(t, v.Enforced().Allowed, "less than nothing")
 	require.Equal(t, 7, weir.NewLayers(weir.By(clients, byUser).WithCost(bySize)).Take(someone, 1).Remaining, "one with a cost")
 	require.Equal(t, weir.Decision{Allowed: true, Remaining: math.MaxInt}, weir.NewLayers[visit]().Take(someone, 0))
 }

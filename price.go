@@ -5,8 +5,8 @@ import "math"
 // A price is what calls cost in a key of a limiter.
 type price struct {
 	counts bool // a call's n is what it takes, or
-	costs  bool // this, whichever is more
-	cost   int  // 0 if it has none
+	costs  bool // cost, whichever is more
+	cost   int  // 0 if there is none
 }
 
 // costOf returns what a call of n takes. 0 is always allowed, and a negative n

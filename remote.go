@@ -79,7 +79,7 @@ func (l *Layers[R]) calls(r R, n int) (far []call) {
 		}
 		c := call{remote: layer.remote, key: key, price: price{counts: true}}
 		if layer.cost != nil {
-			c.price = price{costs: true, cost: layer.cost(r)}
+			c.price = price{cost: layer.cost(r)}
 		}
 		c.n = c.costOf(n)
 		if c.remote.policy != nil {
