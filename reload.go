@@ -34,13 +34,15 @@ func (c *clients) lock(hash uint64) *table.Shard[annex] {
 	return shard
 }
 
+// lockShard locks a shard, and brings its states to the decider in force, at a reading
+// of when that was.
 func (c *clients) lockShard(shard *table.Shard[annex]) {
 	shard.Lock()
-	for shard.Annex.decider != c.decider.Load() {
+	for next := c.decider.Load(); shard.Annex.decider != next; next = c.decider.Load() {
 		shard.Unlock()
-		reading := c.decider.Load().now() // not under the lock: it may panic
+		reading := next.now() // not under the lock: it may panic
 		shard.Lock()
-		if next := c.decider.Load(); shard.Annex.decider != next {
+		if shard.Annex.decider != next && c.decider.Load() == next {
 			c.convert(shard, next, reading)
 		}
 	}
