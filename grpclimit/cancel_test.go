@@ -25,7 +25,7 @@ func TestCancelledRPCsCountAsTheyWereServed(t *testing.T) {
 		Receive: grpclimit.Messages{Wait: func(ctx context.Context, _ *grpclimit.Call, n int) error { return messages.WaitN(ctx, n) }},
 		Settle:  func(*grpclimit.Call, codes.Code) int { settled.Add(1); return 0 },
 	}
-	server := grpc.NewServer(s.Options()...)
+	server := grpc.NewServer(append(s.Options(), grpc.WaitForHandlers(true))...)
 	server.RegisterService(&echoService, &echo{
 		say: func(ctx context.Context, s string) (string, error) {
 			served.Add(1)

@@ -94,7 +94,7 @@ func serve(t testing.TB, e *echo, opts ...grpc.ServerOption) string {
 
 func serveOn(t testing.TB, l net.Listener, e *echo, opts ...grpc.ServerOption) {
 	t.Helper()
-	server := grpc.NewServer(opts...)
+	server := grpc.NewServer(append(opts, grpc.WaitForHandlers(true))...)
 	server.RegisterService(&echoService, e)
 	done := make(chan error, 1)
 	go func() { done <- server.Serve(l) }()

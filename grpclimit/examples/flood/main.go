@@ -36,7 +36,7 @@ func main() {
 func run(ctx context.Context, out io.Writer, length time.Duration) error {
 	limits := newLimits()
 	defer limits.close()
-	server := grpc.NewServer(limits.options()...)
+	server := grpc.NewServer(append(limits.options(), grpc.WaitForHandlers(true))...) // when it stops
 	service := &greeter{served: map[string]int{}}
 	server.RegisterService(&greeterService, service)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
