@@ -4,9 +4,9 @@ import (
 	"context"
 	"log/slog"
 	"net/netip"
-	"unicode/utf8"
 
 	"github.com/goweir/weir"
+	"github.com/goweir/weir/internal/logtext"
 )
 
 // A denialLog writes what a Server has to tell, and not more of it than is of use.
@@ -29,8 +29,8 @@ func newDenialLog() *denialLog {
 func (l *denialLog) log(s *Server, c *Call, d *weir.Decision) {
 	l.Log(c.Context, s.Logger, "RPC denied", *d, func() []slog.Attr {
 		return []slog.Attr{
-			slog.String("client", shorten(s.clientOf(c), longestClient)),
-			slog.String("method", shorten(c.FullMethod, longestMethod)),
+			slog.String("client", logtext.Shorten(s.clientOf(c), longestClient)),
+			slog.String("method", logtext.Shorten(c.FullMethod, longestMethod)),
 		}
 	})
 }
@@ -49,31 +49,9 @@ func (s *Server) clientOf(c *Call) string {
 	}
 	for _, key := range s.Layers.Keys(c) {
 		if address, ok := key.(netip.Prefix); ok {
-			return prefixString(address)
+			return logtext.Prefix(address)
 		}
 	}
 	key, _ := Peer(c)
-	return prefixString(key)
-}
-
-// prefixString writes a single address as that.
-func prefixString(p netip.Prefix) string {
-	switch {
-	case !p.IsValid():
-		return "unknown"
-	case p.IsSingleIP():
-		return p.Addr().String()
-	}
-	return p.String()
-}
-
-// shorten cuts a string, but no character of it.
-func shorten(s string, most int) string {
-	if len(s) <= most {
-		return s
-	}
-	for most > 0 && !utf8.RuneStart(s[most]) {
-		most--
-	}
-	return s[:most] + "..."
+	return logtext.Prefix(key)
 }

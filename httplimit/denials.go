@@ -5,9 +5,9 @@ import (
 	"log/slog"
 	"net/http"
 	"net/netip"
-	"unicode/utf8"
 
 	"github.com/goweir/weir"
+	"github.com/goweir/weir/internal/logtext"
 )
 
 // A denialLog writes what a Middleware has to tell, and not more of it than is of use.
@@ -32,9 +32,9 @@ func newDenialLog() *denialLog {
 func (l *denialLog) log(m *Middleware, r *http.Request, d *weir.Decision) {
 	l.Log(r.Context(), m.Logger, "request denied", *d, func() []slog.Attr {
 		return []slog.Attr{
-			slog.String("client", shorten(m.clientOf(r), longestClient)),
-			slog.String("method", shorten(r.Method, longestMethod)),
-			slog.String("path", shorten(r.URL.Path, longestPath)),
+			slog.String("client", logtext.Shorten(m.clientOf(r), longestClient)),
+			slog.String("method", logtext.Shorten(r.Method, longestMethod)),
+			slog.String("path", logtext.Shorten(r.URL.Path, longestPath)),
 		}
 	})
 }
@@ -54,7 +54,7 @@ func (m *Middleware) clientOf(r *http.Request) string {
 	for _, key := range m.Layers.Keys(r) {
 		switch key := key.(type) {
 		case netip.Prefix:
-			return prefixString(key)
+			return logtext.Prefix(key)
 		case netip.Addr:
 			return key.String()
 		case netip.AddrPort:
@@ -62,27 +62,5 @@ func (m *Middleware) clientOf(r *http.Request) string {
 		}
 	}
 	key, _ := RemoteIP(r)
-	return prefixString(key)
-}
-
-// prefixString writes a single address as that.
-func prefixString(p netip.Prefix) string {
-	switch {
-	case !p.IsValid():
-		return "unknown"
-	case p.IsSingleIP():
-		return p.Addr().String()
-	}
-	return p.String()
-}
-
-// shorten cuts a string, but no character of it.
-func shorten(s string, most int) string {
-	if len(s) <= most {
-		return s
-	}
-	for most > 0 && !utf8.RuneStart(s[most]) {
-		most--
-	}
-	return s[:most] + "..."
+	return logtext.Prefix(key)
 }

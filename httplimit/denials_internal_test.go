@@ -82,19 +82,6 @@ func TestTenFailuresAreLoggedAtOnce(t *testing.T) {
 	})
 }
 
-func TestWhatIsLoggedIsCutBetweenRunes(t *testing.T) {
-	for _, c := range []struct {
-		s    string
-		most int
-		want string
-	}{
-		{"abc", 3, "abc"}, {"abcd", 3, "abc..."}, {"éé", 3, "é..."}, {"é", 1, "..."}, {"😀a", 3, "..."},
-		{strings.Repeat("\x80", 9), 3, "..."},
-	} {
-		require.Equal(t, c.want, shorten(c.s, c.most), "%q", c.s)
-	}
-}
-
 // TestARequestGetsBackWhatItHasNot: and keeps what it has.
 func TestARequestGetsBackWhatItHasNot(t *testing.T) {
 	mine, others := new(multipart.Form), &multipart.Form{Value: map[string][]string{}}
