@@ -1,30 +1,10 @@
 package grpclimit_test
 
 import (
-	"fmt"
 	"os"
-	"os/signal"
-	"runtime"
-	"runtime/pprof"
 	"testing"
-	"time"
+
+	"github.com/goweir/weir/internal/leaks"
 )
 
-// TestMain sees to it that the tests end with as many goroutines as they began with:
-// servers were stopped and connections closed, so all that are left are leaks.
-func TestMain(m *testing.M) {
-	interrupts := make(chan os.Signal, 1)
-	signal.Notify(interrupts, os.Interrupt) // as fuzzing does, which leaves a goroutine that is os/signal's
-	signal.Stop(interrupts)
-	floor := runtime.NumGoroutine()
-	code := m.Run()
-	for deadline := time.Now().Add(30 * time.Second); runtime.NumGoroutine() > floor; time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			fmt.Fprintf(os.Stderr, "%d goroutines, and %d when the tests began:\n", runtime.NumGoroutine(), floor)
-			_ = pprof.Lookup("goroutine").WriteTo(os.Stderr, 1)
-			code = 1
-			break
-		}
-	}
-	os.Exit(code)
-}
+func TestMain(m *testing.M) { os.Exit(leaks.Run(m)) }
