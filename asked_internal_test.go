@@ -142,9 +142,9 @@ func TestWhatIsGivenBackUnderAnotherPolicyIsNot(t *testing.T) {
 			a := visited(t, nil, c, 4)
 			meanwhile(c)
 			var before, after Decision
-			c.decideKey(someHash, 0, false, &before)
+			c.decideKey(c.tally.Line(), someHash, 0, false, &before)
 			a.giveBack()
-			c.decideKey(someHash, 0, false, &after)
+			c.decideKey(c.tally.Line(), someHash, 0, false, &after)
 			require.Equal(t, before, after)
 		})
 	}

@@ -4,6 +4,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/goweir/weir/internal/striped"
 	"github.com/goweir/weir/internal/table"
 )
 
@@ -33,10 +34,10 @@ func newHeld(d *decider) *held {
 }
 
 // decide has the state decided, without the lock where that will do.
-func (c *cell) decide(n int64, consume bool, out *Decision) bool {
+func (c *cell) decide(line *striped.Line, n int64, consume bool, out *Decision) bool {
 	h := c.held.Load()
 	if h.bucket != nil {
-		if ok, moved := h.decideWord(h.word, n, consume, out); !moved {
+		if ok, moved := h.decideWord(line, h.word, h.early(line), n, consume, out); !moved {
 			return ok
 		}
 		return c.decideLocked(h.now(), 0, n, consume, out)
@@ -50,9 +51,9 @@ func (c *cell) decide(n int64, consume bool, out *Decision) bool {
 
 // decideAt has the state decided at a reading, and no earlier than the mark
 // swept. If the clock is one that may step back, or panic, it is not read.
-func (c *cell) decideAt(reading int64, swept uint64, n int64, consume bool, out *Decision) bool {
+func (c *cell) decideAt(line *striped.Line, reading int64, swept uint64, n int64, consume bool, out *Decision) bool {
 	if c.held.Load().bucket != nil {
-		return c.decide(n, consume, out)
+		return c.decide(line, n, consume, out)
 	}
 	return c.decideLocked(reading, swept, n, consume, out)
 }
@@ -76,7 +77,9 @@ func (c *cell) decideLocked(reading int64, swept uint64, n int64, consume bool, 
 	return ok
 }
 
-func (c *cell) try(_ uint64, n int64) bool { return c.decide(n, true, nil) }
+func (c *cell) try(line *striped.Line, _ uint64, n int64) bool {
+	return c.decide(line, n, true, nil)
+}
 
 func (c *cell) open(uint64, int64, *spec) opened {
 	reading := c.held.Load().now()

@@ -214,7 +214,7 @@ func (c *clients) decideOverflow(shard *table.Shard[annex], hash uint64, now, re
 		v := c.victim(shard, reading)
 		switch c.fate(v, reading) {
 		case shares:
-			return c.shared.decideAt(reading, shard.Annex.swept, n, consume, out), false
+			return c.shared.decideAt(c.tally.Line(), reading, shard.Annex.swept, n, consume, out), false
 		case replaces:
 			if !takes || c.evict(shard, v, hash, now, reading, n) {
 				return ok, false

@@ -4,6 +4,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/goweir/weir/internal/striped"
 	"github.com/goweir/weir/internal/table"
 )
 
@@ -35,44 +36,48 @@ type annex struct {
 // knows of no shadow.
 func (c *clients) decide(hash uint64, n int, consume bool, out *Decision) bool {
 	var ok, again bool
+	line := c.tally.Line()
 	if d := c.decider.Load(); d.bucket != nil { // not decideBy: every call counts
-		ok, again = c.decideWord(d, hash, int64(n), consume, out)
+		ok, again = c.decideWord(line, d, hash, int64(n), consume, out)
 	} else {
 		ok, again = c.decideWords(d, hash, int64(n), consume, out)
 	}
 	if again {
-		ok = c.decideKey(hash, int64(n), consume, out)
+		ok = c.decideKey(line, hash, int64(n), consume, out)
 	}
 	if consume {
-		c.tally.count(n, ok, c.shadow)
+		count(line, n, ok, c.shadow)
 	}
 	return ok
 }
 
 // decideKey is decide without the counting.
-func (c *clients) decideKey(hash uint64, n int64, consume bool, out *Decision) (ok bool) {
+func (c *clients) decideKey(line *striped.Line, hash uint64, n int64, consume bool, out *Decision) (ok bool) {
 	for again := true; again; {
-		ok, again = c.decideBy(c.decider.Load(), hash, n, consume, out)
+		ok, again = c.decideBy(line, c.decider.Load(), hash, n, consume, out)
 	}
 	return ok
 }
 
 // decideBy has one decider decide. again says that nothing is decided: that one is
 // no longer in force, or another client had to go first.
-func (c *clients) decideBy(d *decider, hash uint64, n int64, consume bool, out *Decision) (ok, again bool) {
+func (c *clients) decideBy(line *striped.Line, d *decider, hash uint64, n int64, consume bool, out *Decision) (ok, again bool) {
 	if d.bucket != nil {
-		return c.decideWord(d, hash, n, consume, out)
+		return c.decideWord(line, d, hash, n, consume, out)
 	}
 	return c.decideWords(d, hash, n, consume, out)
 }
 
-func (c *clients) try(hash uint64, n int64) bool { return c.decideKey(hash, n, true, nil) }
+func (c *clients) try(line *striped.Line, hash uint64, n int64) bool {
+	return c.decideKey(line, hash, n, true, nil)
+}
 
 // decideWord decides about a state of one word, without a lock if it is there.
-func (c *clients) decideWord(d *decider, hash uint64, n int64, consume bool, out *Decision) (ok, again bool) {
+func (c *clients) decideWord(line *striped.Line, d *decider, hash uint64, n int64, consume bool, out *Decision) (ok, again bool) {
+	now := d.early(line)
 	place, found := c.states.Find(hash)
 	if found && place.Epoch() == d.epoch {
-		if ok, moved := d.decideWord(place.Word(), n, consume, out); !moved {
+		if ok, moved := d.decideWord(line, place.Word(), now, n, consume, out); !moved {
 			return ok, false
 		}
 	}
@@ -83,7 +88,7 @@ func (c *clients) decideWord(d *decider, hash uint64, n int64, consume bool, out
 	}
 	if found || !shard.Free(place) {
 		if place, found = shard.Find(hash); found {
-			ok, moved := d.decideWord(place.Word(), n, consume, out)
+			ok, moved := d.decideWord(line, place.Word(), unread, n, consume, out)
 			if moved {
 				ok = c.decideAway(shard, hash, place, d.now(), n, consume, out)
 			}
@@ -95,7 +100,7 @@ func (c *clients) decideWord(d *decider, hash uint64, n int64, consume bool, out
 		return c.decideNew(shard, hash, place, d.now(), n, consume, out)
 	}
 	var fresh [1]uint64
-	ok, _ = d.decideWord(&fresh[0], n, consume, out)
+	ok, _ = d.decideWord(line, &fresh[0], unread, n, consume, out)
 	if fresh[0] == 0 {
 		shard.Unlock()
 		return ok, false
@@ -150,19 +155,20 @@ func (c *clients) decideAway(shard *table.Shard[annex], hash uint64, place table
 // decideAs decides about n under a policy of the key's own, which may be the one
 // in force.
 func (c *clients) decideAs(hash uint64, p *spec, n int, out *Decision) bool {
+	line := c.tally.Line()
 	for {
 		d := c.decider.Load()
 		if !p.is(d.policy) {
 			break
 		}
-		if ok, again := c.decideBy(d, hash, int64(n), true, out); !again {
-			c.tally.count(n, ok, c.shadow)
+		if ok, again := c.decideBy(line, d, hash, int64(n), true, out); !again {
+			count(line, n, ok, c.shadow)
 			return ok
 		}
 	}
 	o := c.open(hash, int64(n), p)
 	if o.overflowed && n > 0 {
-		c.tally.Add(countOverflowed)
+		line.Add(countOverflowed)
 	}
 	var ok bool
 	switch {
@@ -174,7 +180,7 @@ func (c *clients) decideAs(hash uint64, p *spec, n int, out *Decision) bool {
 		ok = o.decide(o.reading, int64(n), true, out)
 	}
 	o.close()
-	c.tally.count(n, ok, c.shadow)
+	count(line, n, ok, c.shadow)
 	return ok
 }
 

@@ -1,9 +1,11 @@
 package weir
 
 import (
+	"math"
 	"sync/atomic"
 	"time"
 
+	"github.com/goweir/weir/internal/striped"
 	"github.com/goweir/weir/internal/table"
 )
 
@@ -114,18 +116,30 @@ func (d *decider) put(slot []uint64, a *account) {
 	atomic.StoreUint64(&slot[slotClosed], 0)
 }
 
+// unread stands for a reading, where the clock has not been read.
+const unread = math.MinInt64
+
+// early reads the clock before a slot of one word is looked for, if the line's
+// goroutines have met others there: they have less time to change the word then.
+func (d *decider) early(line *striped.Line) int64 {
+	if line.Flag.Load() {
+		return d.now()
+	}
+	return unread
+}
+
 // decideWord decides about a slot of one word and takes n if it is admitted and
-// consume says so. It fills out unless that is nil. moved says that the slot is
-// no longer the state's, or that is apart.
-func (d *decider) decideWord(word *uint64, n int64, consume bool, out *Decision) (ok, moved bool) {
+// consume says so. It fills out unless that is nil. now is what early returned. moved
+// says that the slot is no longer the state's, or that is apart.
+func (d *decider) decideWord(line *striped.Line, word *uint64, now, n int64, consume bool, out *Decision) (ok, moved bool) {
 	b := d.bucket
 	furthest := b.furthest()
-	seen := atomic.LoadUint64(word)
-	// The clock is read after the word: all readings that went into the word
-	// were taken before it was stored, so none is newer than this one.
-	now := d.now()
-	raced := false
+	before := uint64(table.Moved)
+	if now == unread {
+		before, now = atomic.LoadUint64(word), d.now()
+	}
 	for {
+		seen := atomic.LoadUint64(word)
 		if seen >= leastReserved {
 			return false, true
 		}
@@ -135,15 +149,17 @@ func (d *decider) decideWord(word *uint64, n int64, consume bool, out *Decision)
 			wait = b.bucket.wait(debt, n)
 		}
 		switch {
-		case wait > 0 && raced:
-			// The word has changed since the clock was read, maybe at a later
-			// reading that left room for this one: look at both again.
-			seen, now, raced = atomic.LoadUint64(word), d.now(), false
+		case wait > 0 && seen != before:
+			// All readings that went into a word were taken before it was stored: in one
+			// that was seen before the clock was read none is newer than that. In this
+			// one it may be, and have left room for a later reading: look again.
+			before, now = seen, d.now()
+			line.Flag.Store(false) // a denial is sooner made without an early one
 			continue
 		case wait == 0:
 			debt += uint64(n) * b.interval
 			if consume && n > 0 && !atomic.CompareAndSwapUint64(word, seen, b.word(debt, now)) {
-				seen, raced = atomic.LoadUint64(word), true
+				line.Flag.Store(true)
 				continue
 			}
 		}

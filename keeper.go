@@ -4,6 +4,7 @@ import (
 	"slices"
 	"sync/atomic"
 
+	"github.com/goweir/weir/internal/striped"
 	"github.com/goweir/weir/internal/table"
 )
 
@@ -23,7 +24,7 @@ type keeper interface {
 	// shut puts it back and unlocks it.
 	shut(opened)
 	// try decides about n, and consumes it if it is admitted. It does not count.
-	try(hash uint64, n int64) bool
+	try(line *striped.Line, hash uint64, n int64) bool
 }
 
 // whereItIs is for what is to be found wherever it would be charged.

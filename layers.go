@@ -256,8 +256,9 @@ func unlimited(n int, out *Decision) bool {
 // take is what Layers come to that have no other.
 func (l *Layer[R]) take(r R, n int, out *Decision) (ok, applies bool) {
 	if l.clients == nil {
-		ok = l.cell.decide(int64(n), true, out)
-		l.core.tally.count(n, ok, l.core.shadow)
+		line := l.core.tally.Line()
+		ok = l.cell.decide(line, int64(n), true, out)
+		count(line, n, ok, l.core.shadow)
 	} else {
 		hash, applies := l.hash(r)
 		if !applies {

@@ -125,9 +125,10 @@ func (l *Limiter) Stats() Stats {
 
 // decide is what every verb about now comes to. It fills d unless that is nil.
 func (l *Limiter) decide(n int, consume bool, d *Decision) bool {
-	ok := l.cell.decide(int64(n), consume, d)
+	line := l.tally.Line()
+	ok := l.cell.decide(line, int64(n), consume, d)
 	if consume {
-		l.tally.count(n, ok, l.shadow)
+		count(line, n, ok, l.shadow)
 	}
 	if ok {
 		return true

@@ -255,8 +255,9 @@ func (c *core) wait(ctx context.Context, k keeper, hash uint64, n int) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if ok := k.try(hash, int64(n)); ok || c.shadow {
-		c.tally.count(n, ok, c.shadow)
+	line := c.tally.Line()
+	if ok := k.try(line, hash, int64(n)); ok || c.shadow {
+		count(line, n, ok, c.shadow)
 		return nil
 	}
 	most, hurry := Never, false

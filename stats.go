@@ -48,17 +48,20 @@ type tally struct{ striped.Set }
 func newTally() tally { return tally{striped.New()} }
 
 // count counts a decision about n.
-func (t *tally) count(n int, ok, shadow bool) {
+func (t *tally) count(n int, ok, shadow bool) { count(t.Line(), n, ok, shadow) }
+
+// count counts a decision about n on a line of a tally.
+func count(l *striped.Line, n int, ok, shadow bool) {
 	switch {
 	case n <= 0:
 	case ok:
-		t.Add(countAllowed)
+		l.Add(countAllowed)
 	case shadow:
 		// The denial first, so that no reader sees more shadowed than denied.
-		t.Add(countDenied)
-		t.Add(countShadowed)
+		l.Add(countDenied)
+		l.Add(countShadowed)
 	default:
-		t.Add(countDenied)
+		l.Add(countDenied)
 	}
 }
 

@@ -21,14 +21,18 @@ const (
 	maxStripes     = 128
 )
 
-type line struct {
+// A Line is where some goroutines count.
+type Line struct {
 	counters [Counters]atomic.Uint64
-	_        [lineSize - Counters*8]byte
+	// Flag is for what a goroutine finds out here and would like to know the next
+	// time, if it does no harm that it is lost, or another's.
+	Flag atomic.Bool
+	_    [lineSize - Counters*8 - 4]byte
 }
 
 // A Set is a few counters, each striped. Make it with New.
 type Set struct {
-	lines []line
+	lines []Line
 	shift uint8 // of a 64-bit hash, to the number of a line
 }
 
@@ -38,13 +42,17 @@ func New() Set {
 	for stripes < min(stripesPerCore*runtime.GOMAXPROCS(0), maxStripes) {
 		stripes, bits = 2*stripes, bits+1
 	}
-	return Set{lines: make([]line, stripes), shift: 64 - bits}
+	return Set{lines: make([]Line, stripes), shift: 64 - bits}
 }
 
+// Line returns the line that the goroutine adds to.
+func (s *Set) Line() *Line { return &s.lines[Here()>>s.shift] }
+
 // Add adds 1 to counter i.
-func (s *Set) Add(i int) {
-	s.lines[s.stripe()].counters[i].Add(1)
-}
+func (l *Line) Add(i int) { l.counters[i].Add(1) }
+
+// Add adds 1 to counter i.
+func (s *Set) Add(i int) { s.Line().Add(i) }
 
 // Sum returns counter i as it was at some instant of the call, or a little
 // more. It never decreases.
@@ -54,8 +62,6 @@ func (s *Set) Sum(i int) (sum uint64) {
 	}
 	return sum
 }
-
-func (s *Set) stripe() uint64 { return Here() >> s.shift }
 
 // Here returns a hash of where the goroutine's stack lies, to pick a stripe by: it is
 // different for goroutines that run at once, and costs nothing to find out.

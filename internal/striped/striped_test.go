@@ -10,7 +10,7 @@ import (
 )
 
 func TestALineIsACacheLine(t *testing.T) {
-	require.EqualValues(t, lineSize, unsafe.Sizeof(line{}))
+	require.EqualValues(t, lineSize, unsafe.Sizeof(Line{}))
 }
 
 func TestEveryAddCounts(t *testing.T) {

@@ -17,13 +17,12 @@ var brokens = []struct {
 	overlay.Change
 }{
 	{"a race that is lost is not decided anew", "LostRace", overlay.Change{
-		Old: "case wait > 0 && raced:",
-		New: "case wait > 0 && raced && false:",
+		Old: "case wait > 0 && seen != before:",
+		New: "case wait > 0 && seen != before && false:",
 	}},
 	{"the clock is read before the word", "LostRace", overlay.Change{
-		Old: "	seen := atomic.LoadUint64(word)\n	// The clock is read after the word: all readings that went into the word\n" +
-			"	// were taken before it was stored, so none is newer than this one.\n	now := d.now()\n",
-		New: "	now := d.now()\n	seen := atomic.LoadUint64(word)\n",
+		Old: "		before, now = atomic.LoadUint64(word), d.now()\n",
+		New: "		now = d.now()\n		before = atomic.LoadUint64(word)\n",
 	}},
 	{"a word of another policy is decided about", "TwoOnClients/word", overlay.Change{
 		Old: "	if found && place.Epoch() == d.epoch {\n		if ok, moved",
@@ -98,8 +97,8 @@ var brokens = []struct {
 		New: "",
 	}},
 	{"more may be shadowed than denied", "StatsOnlyGrow", overlay.Change{
-		Old: "		t.Add(countDenied)\n		t.Add(countShadowed)\n",
-		New: "		t.Add(countShadowed)\n		t.Add(countDenied)\n",
+		Old: "		l.Add(countDenied)\n		l.Add(countShadowed)\n",
+		New: "		l.Add(countShadowed)\n		l.Add(countDenied)\n",
 	}},
 }
 
@@ -128,6 +127,21 @@ func TestWhatIsBrokenIsFound(t *testing.T) {
 			t.Logf("found after %d runs", sum)
 		})
 	}
+}
+
+// TestItIsRightIfTheClockIsReadFirst: before a word is found, as who has met others there
+// does. It may admit then, and not deny.
+func TestItIsRightIfTheClockIsReadFirst(t *testing.T) {
+	first := overlay.Change{Old: "	if line.Flag.Load() {\n", New: "	{\n"}
+	denies := overlay.Change{Old: "	before := uint64(table.Moved)\n", New: "	before := atomic.LoadUint64(word)\n"}
+	cases := "-test.run=TwoOnALimiter/word|TwoOnClients/word|GoesBy/word|TwoOnLayers/word|Exactly.*/word|LostRace"
+
+	var out bytes.Buffer
+	require.NoError(t, runOnCopy(t.TempDir(), &out, []string{"-test.v", cases}, first), &out)
+	require.Contains(t, out.String(), "--- PASS: TestALostRaceIsDecidedAnew")
+	out.Reset()
+	require.ErrorContains(t, runOnCopy(t.TempDir(), &out, []string{cases}, first, denies), "exit status 1")
+	require.Contains(t, out.String(), "of these steps:")
 }
 
 // TestWhatIsBrokenWasThere: each change is still one of weir as it is.
