@@ -1,6 +1,7 @@
 package contender
 
 import (
+	"context"
 	"net"
 	"net/http"
 	"net/url"
@@ -27,6 +28,7 @@ func Middlewares() []Contender {
 		middleware("no middleware", "", "the handler alone", func(Limit) func(http.Handler) http.Handler {
 			return func(next http.Handler) http.Handler { return next }
 		}),
+		middleware("floor", "", "a copy of the request with a value in its context, and two fields that are always the same", floorHTTP),
 		weirMiddleware("weir", "standard fields", httplimit.HeadersStandard),
 		weirMiddleware("weir, X-RateLimit", "`HeadersXRateLimit`", httplimit.HeadersXRateLimit),
 		weirMiddleware("weir, Retry-After only", "`HeadersRetryAfterOnly`", httplimit.HeadersRetryAfterOnly),
@@ -52,6 +54,20 @@ func Middlewares() []Contender {
 		middleware("by hand", "golang.org/x/time", "`map[string]*rate.Limiter` under a `sync.Mutex`, no fields", byHand),
 	}
 }
+
+// floorHTTP tells the handler and the client as net/http has it done, and limits nothing.
+func floorHTTP(Limit) func(http.Handler) http.Handler {
+	policy, left := []string{`"default";q=100;w=60`}, []string{`"default";r=99;t=1`}
+	decision := new(weir.Decision)
+	return func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			w.Header()["Ratelimit-Policy"], w.Header()["Ratelimit"] = policy, left
+			next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), floorKey{}, decision)))
+		})
+	}
+}
+
+type floorKey struct{}
 
 func weirMiddleware(name, how string, headers httplimit.HeaderFormat) Contender {
 	return middleware(name, weirModule, "`PerRemoteIP(TokenBucket(l))`, "+how, func(l Limit) func(http.Handler) http.Handler {
