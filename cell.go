@@ -82,7 +82,7 @@ func (c *cell) try(line *striped.Line, _ uint64, n int64) bool {
 }
 
 func (c *cell) open(uint64, int64, *spec) opened {
-	reading := c.held.Load().now()
+	reading := c.held.Load().ahead()
 	c.mu.Lock()
 	return c.openLocked(reading)
 }
@@ -90,10 +90,10 @@ func (c *cell) open(uint64, int64, *spec) opened {
 func (c *cell) openLocked(reading int64) opened {
 	h := c.held.Load()
 	first := atomic.SwapUint64(&h.slot[0], apart)
+	if reading == unread || first != apart && h.bucket != nil {
+		reading = h.now()
+	}
 	if first != apart {
-		if h.bucket != nil {
-			reading = h.now() // the word does not change any more
-		}
 		c.away = c.ledger.open(0, h.policy, &c.logs)
 		h.load(c.away, first, h.slot, reading)
 	}

@@ -119,6 +119,16 @@ func (d *decider) put(slot []uint64, a *account) {
 // unread stands for a reading, where the clock has not been read.
 const unread = math.MinInt64
 
+// ahead reads the clock before a lock is taken, as one of a user's may take long, or
+// panic. Where a state is one word, it is read under the lock instead, when the word
+// does not change any more.
+func (d *decider) ahead() int64 {
+	if d.bucket != nil {
+		return unread
+	}
+	return d.now()
+}
+
 // early reads the clock before a slot of one word is looked for, if the line's
 // goroutines have met others there: they have less time to change the word then.
 func (d *decider) early(line *striped.Line) int64 {

@@ -53,11 +53,14 @@ func (o *opened) close() { o.keeper.shut(*o) }
 
 func (c *clients) open(hash uint64, n int64, as *spec) opened {
 	for {
-		reading := c.decider.Load().now()
+		reading := c.decider.Load().ahead()
 		shard := c.lock(hash)
 		place, found := shard.Find(hash)
 		if found {
 			return c.opened(shard, hash, place.Slot(), reading)
+		}
+		if reading == unread {
+			reading = shard.Annex.decider.now()
 		}
 		asked := as != nil
 		if !asked {
@@ -147,8 +150,8 @@ func (c *clients) opened(shard *table.Shard[annex], hash uint64, slot []uint64, 
 	if slot != nil {
 		first = atomic.SwapUint64(&slot[0], apart)
 	}
-	if d.bucket != nil && first != apart {
-		o.reading = d.now() // the word does not change any more
+	if reading == unread || d.bucket != nil && first != apart {
+		o.reading = d.now()
 	}
 	if first == apart {
 		if o.account = l.accounts[o.hash]; o.account != nil {
