@@ -122,6 +122,7 @@ func (c *cell) setDecider(d *decider) {
 	atomic.StoreUint64(&c.held.Load().slot[0], table.Moved)
 	c.held.Store(h)
 	o.decider, o.slot = &h.decider, h.slot
+	c.logs.trim()
 	c.shut(o)
 }
 

@@ -47,7 +47,8 @@ func (l *ledger) open(hash uint64, p *spec, logs *logbook) *account {
 	if l.spare = nil; a == nil {
 		a = new(account)
 	}
-	a.hash, a.policy, a.logs, a.ledger, a.denied, a.before = hash, p, logs, l, nil, nil
+	a.hash, a.policy, a.logs, a.ledger = hash, p, logs, l
+	a.forgetMemories()
 	return a
 }
 

@@ -317,3 +317,24 @@ func TestLimiterAllocatesNothing(t *testing.T) {
 		})
 	}
 }
+
+// TestLogsThatComeAndGoAllocateNothing: nor do those of clients, between two sweeps.
+func TestLogsThatComeAndGoAllocateNothing(t *testing.T) {
+	clock := weir.NewManualClock()
+	policy := weir.All(weir.SlidingWindow(weir.PerSecond(10)), weir.SlidingWindow(weir.PerMinute(300)))
+	limiter := weir.New(policy, weir.WithClock(clock))
+	clients := weir.NewPerClient[int](policy, weir.WithClock(clock), weir.WithSweepEvery(0))
+	cycle := func() {
+		for i := range 8 {
+			limiter.Allow()
+			for key := range 10 {
+				clients.AllowN(key, 1+i%2)
+			}
+			clock.Advance(1)
+		}
+		limiter.Refund(2)
+		clock.Advance(2 * time.Minute)
+	}
+	cycle()
+	require.Zero(t, testing.AllocsPerRun(100, cycle))
+}

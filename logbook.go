@@ -194,16 +194,18 @@ func (b *logbook) erase(f stampFormat, ref uint64) {
 	if block == 0 {
 		return
 	}
-	a := b.arena(f.bytes)
-	if a.Resize(block, 0); a.Empty() && !b.scratch {
-		b.arenas = slices.DeleteFunc(b.arenas, (*arena.Arena).Empty)
-	}
+	b.arena(f.bytes).Resize(block, 0)
 }
+
+// trim gives back what is left of logs of which there are none any more. Until then it
+// is kept: they come and go.
+func (b *logbook) trim() { b.arenas = slices.DeleteFunc(b.arenas, (*arena.Arena).Empty) }
 
 // pack moves the logs together if much of their memory is free, and gives that
 // back. each calls its argument with the block of every log of stamps of so many
 // bytes, and puts what that returns in its place.
 func (b *logbook) pack(each func(bytes int, move func(arena.Ref) arena.Ref)) {
+	b.trim()
 	for _, a := range b.arenas {
 		if a.Sparse() {
 			a.Pack(func(move func(arena.Ref) arena.Ref) { each(a.Unit(), move) })

@@ -149,6 +149,7 @@ func testLogs(t *testing.T, random *rand.Rand, limits []Limit, keeps bool) {
 	for _, k := range kept {
 		k.window.release(k.state)
 	}
+	book.trim()
 	require.Empty(t, book.arenas)
 }
 

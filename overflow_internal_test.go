@@ -216,7 +216,7 @@ func TestTheLastPlaceIsTakenMeanwhile(t *testing.T) {
 		for hash := range uint64(most - 1) {
 			c.reset(hash<<32 + 2)
 		}
-		require.Empty(t, c.states.Shards()[0].Annex.logs.arenas)
+		requireNoLogs(t, &c.states.Shards()[0].Annex.logs)
 	}
 }
 

@@ -86,7 +86,9 @@ func (c *PerClient[K]) Tokens(key K) int { return c.Peek(key, 0).Remaining }
 // the policies once: to compare two takes longer than to see that they are one. It
 // panics if p is invalid, with the text of p.Validate. A new key for which
 // ShareOverflow has no place is decided under the PerClient's policy. Under a
-// policy that keeps no count, of Unlimited or of 0, what was used is forgotten.
+// policy that keeps no count, of Unlimited or of 0, what was used is forgotten. While a
+// reservation of the key is still to come, a RetryAfter under another policy may be too
+// early: each denial lays that out anew.
 func (c *PerClient[K]) TakeAs(key K, n int, p Policy) Decision {
 	var d Decision
 	if !c.clients.decideAs(c.hash(key), mustBeValid(p).spec, n, &d) {

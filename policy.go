@@ -123,7 +123,8 @@ func newCombination(a Algorithm, text string, parts []Policy) Policy {
 }
 
 // Named returns p with a name, which is what a Decision reports: say what the
-// limit is for. An empty name is the default, p's String.
+// limit is for. For a combination it reports the part that binds, so name those, too.
+// An empty name is the default, p's String.
 func (p Policy) Named(name string) Policy {
 	if p.spec == nil {
 		return p

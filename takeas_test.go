@@ -279,6 +279,28 @@ func TestTakeAsAllocatesNothingForAKnownKeyAndPolicy(t *testing.T) {
 	}
 }
 
+// TestChangingPlansAllocatesNothing: from one call to the next, also where one denies.
+func TestChangingPlansAllocatesNothing(t *testing.T) {
+	pro := weir.TokenBucket(weir.PerSecond(20))
+	logs := weir.All(weir.TokenBucket(weir.PerSecond(100)), weir.SlidingWindow(weir.PerMinute(1000)))
+	for name, ask := range map[string]func(c *weir.PerClient[string]){
+		"denied": func(c *weir.PerClient[string]) {
+			c.Allow("k")
+			c.TakeAs("k", 1000, pro)
+		},
+		"denied now": func(c *weir.PerClient[string]) { c.TakeAs("k", 9, logs); c.TakeAs("k", 20, lawFree) },
+		"two plans":  func(c *weir.PerClient[string]) { c.TakeAs("k", 1, lawFree); c.TakeAs("k", 1, logs) },
+	} {
+		clock := weir.NewManualClock()
+		c := weir.NewPerClient[string](weir.TokenBucket(weir.PerSecond(10)), weir.WithClock(clock), weir.WithSweepEvery(0))
+		cycle := func() { ask(c); clock.Advance(300 * ms) }
+		for range 100 {
+			cycle()
+		}
+		require.Zero(t, testing.AllocsPerRun(100, cycle), name)
+	}
+}
+
 // Goroutines ask for the same keys under two plans and the plain policy: together they get what the
 // larger one holds.
 func TestTakeAsFromManyGoroutines(t *testing.T) {

@@ -38,7 +38,7 @@ func Annotate(ctx context.Context, name string, d weir.Decision) {
 	)
 }
 
-// Middleware returns m.Handler that also annotates the span of each request with the Decision,
+// Middleware returns a function like m.Handler whose handlers also annotate the span of each request with the Decision,
 // under a name: of those that are allowed before next is called, of the others before m.Denied
 // is. Put it inside of what begins the span, as otelhttp does. m is as it is now.
 func Middleware(name string, m *httplimit.Middleware) func(next http.Handler) http.Handler {

@@ -3,7 +3,8 @@ package redislimit
 import "github.com/goweir/weir"
 
 // By returns the layer of c for weir.Layers and httplimit: charged once all local
-// layers have admitted the request, and given back what it took if another denies.
+// layers have admitted the request, and given back what it took if another denies, which
+// for a FirstOf may be to another of its parts.
 // key says who the client of a request is; with false the layer does not apply.
 func By[R any](c *PerClient, key func(R) (string, bool)) weir.Layer[R] {
 	return weir.ByRemote(weir.Remote[string]{

@@ -30,7 +30,7 @@ type Arena struct {
 	unit   int
 	slabs  []slab // by class
 	blocks int    // in use
-	keeps  bool   // the memory of blocks that are no longer in use
+	keeps  bool   // the memory of large blocks, too, that are no longer in use
 }
 
 // A slab holds the blocks of one class.
@@ -125,21 +125,14 @@ func (a *Arena) alloc(class int) Ref {
 	return Ref(class<<numberBits | number)
 }
 
+// release keeps the place of a block for the next, as what shrinks often grows again:
+// Pack gives back what is left of them.
 func (a *Arena) release(r Ref) {
 	s := &a.slabs[r.class()]
 	s.free = append(s.free, uint32(r.number()))
 	a.blocks--
-	if a.keeps {
-		return
-	}
-	if s.large != nil {
+	if s.large != nil && !a.keeps {
 		s.large[r.number()] = nil
-	}
-	if len(s.free) == s.count {
-		*s = slab{}
-	}
-	if a.blocks == 0 {
-		a.slabs = nil
 	}
 }
 

@@ -52,15 +52,29 @@ func TestALargeBlockIsAPieceOfItsOwn(t *testing.T) {
 	}
 }
 
-// TestAClassIsGivenBackWithItsLastBlock: while there are others.
-func TestAClassIsGivenBackWithItsLastBlock(t *testing.T) {
+// TestAClassIsKeptUntilItIsPacked: what comes and goes allocates nothing. While there are
+// others.
+func TestAClassIsKeptUntilItIsPacked(t *testing.T) {
 	a := New(8)
 	small, large := blocks(a, 10, 1), blocks(a, 10, 2)
+	require.Zero(t, testing.AllocsPerRun(100, func() {
+		for _, r := range small {
+			a.Resize(r, 0)
+		}
+		for i := range small {
+			small[i] = a.Resize(0, 1)
+		}
+	}))
 	for _, r := range small {
-		require.NotNil(t, a.slabs[1].bytes)
 		a.Resize(r, 0)
 	}
-	require.Nil(t, a.slabs[1].bytes)
+	require.NotNil(t, a.slabs[1].bytes)
+	a.Pack(func(move func(Ref) Ref) {
+		for i, r := range large {
+			large[i] = move(r)
+		}
+	})
+	require.Empty(t, a.slabs[1].bytes)
 	require.Len(t, a.Bytes(large[9]), 16)
 }
 
