@@ -35,7 +35,7 @@ func Read(path string) (map[string]weir.Policy, error) {
 type reading struct {
 	path string
 	data []byte
-	info fs.FileInfo // as it was after the data was read
+	info fs.FileInfo // as it was before the data was read
 	err  error
 }
 
@@ -68,10 +68,6 @@ func readFile(path string) ([]byte, fs.FileInfo, error) {
 		return nil, nil, err
 	}
 	data, err := io.ReadAll(io.LimitReader(f, maxSize+1))
-	if err != nil {
-		return nil, nil, err
-	}
-	info, err = f.Stat()
 	return data, info, err
 }
 

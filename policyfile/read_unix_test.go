@@ -3,11 +3,9 @@
 package policyfile_test
 
 import (
-	"errors"
 	"net"
 	"os"
 	"path/filepath"
-	"sync/atomic"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -37,33 +35,6 @@ func TestRead_NotAFile(t *testing.T) {
 		_, err := policyfile.Read(path)
 		require.EqualError(t, err, "policyfile: "+path+": "+says)
 	}
-}
-
-// A FIFO that takes the file's place just before it is opened is not waited for either.
-func TestRead_FileOrFIFO(t *testing.T) {
-	path := file(t, limits)
-	fifo, other := path+".fifo", path+".file"
-	require.NoError(t, syscall.Mkfifo(fifo, 0o600))
-	write(t, other, limits)
-	var stop atomic.Bool
-	swapped := make(chan error, 1)
-	go func() {
-		var err error
-		for !stop.Load() && err == nil {
-			err = errors.Join(os.Link(fifo, path+".new"), os.Rename(path+".new", path),
-				os.Link(other, path+".new"), os.Rename(path+".new", path))
-		}
-		swapped <- err
-	}()
-	synctest.Test(t, func(t *testing.T) { // in which a reading does not take long
-		for range 5000 {
-			if _, err := policyfile.Read(path); err != nil {
-				require.ErrorContains(t, err, "limits.json: it is ")
-			}
-		}
-	})
-	stop.Store(true)
-	require.NoError(t, <-swapped)
 }
 
 // A mounted configuration is often a link that is pointed elsewhere.

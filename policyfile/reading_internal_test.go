@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"testing"
@@ -63,6 +64,29 @@ func TestReadLooksTwice(t *testing.T) {
 		require.ErrorIs(t, Watch(t.Context(), name+".not", time.Second, nothing), fs.ErrNotExist)
 		require.Zero(t, time.Since(start))
 	})
+}
+
+// TestWhatWasJudgedIsNotReadTwice: a look at a file that says the same takes no time.
+func TestWhatWasJudgedIsNotReadTwice(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "policies.json")
+	written(t, name, "{}", time.Unix(1e9, 0))
+	synctest.Test(t, func(t *testing.T) {
+		nothing := func(map[string]weir.Policy) error { return nil }
+		w := &watcher{path: name, apply: nothing, log: slog.New(slog.DiscardHandler)}
+		require.NoError(t, w.first(t.Context()))
+		start := time.Now()
+		w.look(t.Context(), true)
+		require.Zero(t, time.Since(start))
+	})
+}
+
+// TestASleepTellsThatItsContextIsDone: even when its time has come as well.
+func TestASleepTellsThatItsContextIsDone(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for range 50 {
+		require.ErrorIs(t, sleep(ctx, 0), context.Canceled)
+	}
 }
 
 // TestAFileThatDoesNotSettleIsGivenUpAfterASecond: it changes between any two readings.

@@ -128,7 +128,7 @@ func TestWhatIsMergedHasTheBoundsOfAll(t *testing.T) {
 func TestANewKeyIsTheLowest(t *testing.T) {
 	s, came := &summary[int]{size: 20}, map[int]uint64{}
 	for key := range 20 {
-		for range 3 {
+		for range 1 + key*7%11 {
 			s.add(key)
 			came[key]++
 			s.require(t, came)

@@ -42,13 +42,13 @@ func (t *Top[K]) Add(key K) {
 
 // lock locks a stripe that nobody else has locked, if there is one.
 func (t *Top[K]) lock() *stripe[K] {
-	first := int(striped.Here() >> 48)
+	first := int(striped.Here()>>48) % len(t.stripes)
 	for i := range t.stripes {
 		if s := &t.stripes[(first+i)%len(t.stripes)]; s.mu.TryLock() {
 			return s
 		}
 	}
-	s := &t.stripes[first%len(t.stripes)]
+	s := &t.stripes[first]
 	s.mu.Lock()
 	return s
 }

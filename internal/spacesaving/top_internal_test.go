@@ -2,7 +2,9 @@ package spacesaving
 
 import (
 	"runtime"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -18,7 +20,7 @@ func TestThereIsAStripeForEachCoreUpToSixteen(t *testing.T) {
 
 // TestAStripeThatIsFreeIsTaken, whichever that is; and where none is, one that is soon.
 func TestAStripeThatIsFreeIsTaken(t *testing.T) {
-	top := &Top[int]{size: 1, stripes: make([]stripe[int], 5)}
+	top := &Top[int]{size: 1, stripes: make([]stripe[int], 50)}
 	for i := range top.stripes {
 		top.stripes[i].size = 1
 		top.stripes[i].mu.Lock()
@@ -29,10 +31,21 @@ func TestAStripeThatIsFreeIsTaken(t *testing.T) {
 		require.Same(t, free, top.lock())
 		require.False(t, free.mu.TryLock(), "it is locked now")
 	}
+	const waiting = 64 // each with a stack elsewhere, so that they begin at different stripes
 	waited := make(chan *stripe[int])
-	go func() { waited <- top.lock() }()
+	for range waiting {
+		go func() { waited <- top.lock() }()
+	}
+	require.Eventually(t, func() bool {
+		stacks := make([]byte, 1<<20)
+		return strings.Count(string(stacks[:runtime.Stack(stacks, true)]), "[sync.Mutex.Lock") == waiting
+	}, 10*time.Second, time.Millisecond, "they wait while there is none")
 	for i := range top.stripes {
 		top.stripes[i].mu.Unlock()
 	}
-	require.False(t, (<-waited).mu.TryLock())
+	for range waiting {
+		taken := <-waited
+		require.False(t, taken.mu.TryLock())
+		taken.mu.Unlock()
+	}
 }
