@@ -70,22 +70,16 @@ func (p *parser) unexpected(opened int, ends ...string) error {
 	return p.errorf(p.at, "%s", text)
 }
 
-// found names the next token.
+// found names the token that begins here: a number, a word or any other byte.
 func (p *parser) found() string {
-	p.skip()
+	if p.at == len(p.text) {
+		return "the end"
+	}
 	end := p.at
 	for end < len(p.text) && isDigit(p.text[end]) {
 		end++
 	}
-	switch {
-	case p.at == len(p.text):
-		return "the end"
-	case end == p.at:
-		end += len(p.word())
-	}
-	if end == p.at {
-		end++
-	}
+	end = max(end, p.at+len(p.word()), p.at+1)
 	return strconv.Quote(shorten(p.text[p.at:end]))
 }
 

@@ -77,6 +77,7 @@ func TestParseLimitSaysWhatIsWrong(t *testing.T) {
 		{`99999999999999999999/s`, `"99999999999999999999/s" at 1: count of 99999999999999999999: it must be at most MAX`},
 		{`5/s burst 99999999999999999999`, `"5/s burst 99999999999999999999" at 11: burst of 99999999999999999999: it must be at most MAX`},
 		{`5/99999999999999999999s`, `"5/99999999999999999999s" at 3: period of "99999999999999999999s": it must be at most 30 years (262980h0m0s)`},
+		{`5/999999999999999999981553255926290448389s`, `"5/999999999999999999981553255926290448389s" at 3: period of "99999999999999999998155325592629...": it must be at most 30 years (262980h0m0s)`}, // without saturation it is 5s
 		{`5/11000d`, `"5/11000d" at 3: period of "11000d": it must be at most 30 years (262980h0m0s)`},
 		{`1/10000d957d13h`, `"1/10000d957d13h" at 3: period of "10000d957d13h": it must be at most 30 years (262980h0m0s)`},
 		{`1/d burst 11000`, `"1/d burst 11000" at 1: limit of 1/d burst 11000: a burst of 11000 takes longer than 30 years to refill`},

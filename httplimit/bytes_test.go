@@ -152,8 +152,8 @@ func TestTheCapacityIsFoundOnceAndRarelyTriedAgain(t *testing.T) {
 	for way, move := range ways {
 		synctest.Test(t, func(t *testing.T) {
 			l := weir.New(bucket(1_000_000, 10_000))
-			require.NoError(t, move(t.Context(), 1000*8192, newRecord(), l))
-			require.Equal(t, weir.Stats{Allowed: 1000, Denied: 1 + 1000/256}, l.Stats(), way)
+			require.NoError(t, move(t.Context(), 1024*8192, newRecord(), l))
+			require.Equal(t, weir.Stats{Allowed: 1024, Denied: 1 + 1023/256}, l.Stats(), way)
 		})
 	}
 }

@@ -53,7 +53,7 @@ func TestAParameterEndsWhereItCannotGoOn(t *testing.T) {
 func TestAnElementThatDoesNotParseNamesNobody(t *testing.T) {
 	require.Equal(t, "x", forParameter("a=1; for=x ;b=2"))
 	for _, element := range []string{
-		"=1;for=x", "@=1;for=x", "a:1;for=x", "a;for=x", "for=x;a", "for=x;=", "for=x;for=x", "for=x y", `for="x`, "for=",
+		"=1;for=x", "@=1;for=x", "a:1;for=x", "a;for=x", "for=x;a", "for=x;=", "for=x;for=x", "for=x y", "for=x y=z", `for="x`, "for=",
 	} {
 		require.Empty(t, forParameter(element), element)
 	}
