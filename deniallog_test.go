@@ -75,6 +75,29 @@ func TestADenialLogWritesTenAndThenOneASecond(t *testing.T) {
 		time.Sleep(time.Nanosecond)
 		synctest.Wait()
 		require.Equal(t, []string{`level=WARN msg="no: more" left_out=3`}, out.lines())
+
+		pass := func(d time.Duration) {
+			time.Sleep(d)
+			synctest.Wait()
+		}
+		deny(11)
+		lines = out.lines()
+		require.Len(t, lines, 10)
+		require.NotContains(t, lines[0], "left_out", "they were told of")
+		pass(5 * time.Second)
+		deny(7)
+		lines = out.lines()
+		require.Len(t, lines, 5)
+		require.Contains(t, lines[0], "left_out=1")
+		pass(5 * time.Second)
+		require.Equal(t, []string{`level=WARN msg="no: more" left_out=2`}, out.lines())
+		pass(time.Second)
+		deny(10)
+		require.Len(t, out.lines(), 6)
+		pass(9 * time.Second)
+		require.Empty(t, out.lines(), "one timer is enough, which begins with the first that is left out")
+		pass(time.Second)
+		require.Equal(t, []string{`level=WARN msg="no: more" left_out=4`}, out.lines())
 	})
 }
 

@@ -1,10 +1,8 @@
 package weir_test
 
 import (
-	"bytes"
 	"fmt"
 	"log/slog"
-	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -112,32 +110,69 @@ func TestWhoWatchesDoesNotDecide(t *testing.T) {
 		require.True(t, shadow.Allow())
 	}
 	require.Equal(t, 12, calls)
+	shadow.OnDenied(nil)
+	require.True(t, shadow.Allow())
+	require.Equal(t, 12, calls)
 }
 
-// TestALogOfDenialsSaysHowManyWereLeftOut.
+// TestADenialIsToldAsItWasDecided: under the policy of the call, not the client's.
+func TestADenialIsToldAsItWasDecided(t *testing.T) {
+	clients := weir.NewPerClient[string](weir.TokenBucket(weir.PerHour(1)), weir.WithClock(weir.NewManualClock()))
+	var told []weir.Decision
+	clients.OnDenied(func(_ string, d weir.Decision) { told = append(told, d) })
+	denied := clients.TakeAs("a", 3, weir.TokenBucket(weir.PerHour(2)).Named("two"))
+	require.Equal(t, "two", denied.Policy)
+	require.Equal(t, []weir.Decision{denied}, told)
+}
+
+// TestALogOfDenialsSaysHowManyWereLeftOut: since the last record, or since it was asked for.
 func TestALogOfDenialsSaysHowManyWereLeftOut(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var text bytes.Buffer
-		logger := slog.New(slog.NewTextHandler(&text, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
-			if a.Key == slog.TimeKey {
-				return slog.Attr{}
+	hourly := weir.TokenBucket(weir.PerHour(1)).Named("hourly")
+	for client, of := range map[string]func() (allow func(), log func(*slog.Logger)){
+		"": func() (func(), func(*slog.Logger)) {
+			l := weir.New(hourly)
+			return func() { l.Allow() }, l.LogDenied
+		},
+		"client=somebody ": func() (func(), func(*slog.Logger)) {
+			clients := weir.NewPerClient[string](hourly, weir.WithSweepEvery(0))
+			return func() { clients.Allow("a") },
+				func(l *slog.Logger) { clients.LogDenied(l, func(string) string { return "somebody" }) }
+		},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			var out journal
+			allow, log := of()
+			for range 5 {
+				allow()
 			}
-			return a
-		}}))
-		clients := weir.NewPerClient[string](weir.TokenBucket(weir.PerHour(1)).Named("hourly"), weir.WithSweepEvery(0))
-		clients.LogDenied(logger, func(string) string { return "somebody" })
-		for range 31 {
-			clients.Allow("a")
-		}
-		lines := strings.Split(strings.TrimSpace(text.String()), "\n")
-		require.Len(t, lines, 10)
-		require.Equal(t, "level=WARN msg=denied client=somebody policy=hourly retry_after=1h0m0s", lines[0])
-		text.Reset()
-		time.Sleep(time.Second)
-		synctest.Wait()
-		clients.Allow("a")
-		require.Equal(t, "level=WARN msg=denied client=somebody policy=hourly retry_after=59m59s left_out=20\n", text.String())
-	})
+			log(out.logger())
+			for range 30 {
+				allow()
+			}
+			lines := out.lines()
+			require.Len(t, lines, 10)
+			require.Equal(t, "level=WARN msg=denied "+client+"policy=hourly retry_after=1h0m0s", lines[0])
+			time.Sleep(time.Second)
+			synctest.Wait()
+			allow()
+			require.Equal(t, []string{"level=WARN msg=denied " + client + "policy=hourly retry_after=59m59s left_out=20"}, out.lines())
+		})
+	}
+}
+
+// TestADecisionSaysInALogWhatThereIsToSay: when to come again unless that is never, and shadow.
+func TestADecisionSaysInALogWhatThereIsToSay(t *testing.T) {
+	policy, retry := slog.String("policy", "p"), slog.Duration("retry_after", time.Second)
+	for _, c := range []struct {
+		d    weir.Decision
+		want []slog.Attr
+	}{
+		{weir.Decision{Policy: "p", RetryAfter: time.Second}, []slog.Attr{policy, retry}},
+		{weir.Decision{Policy: "p", RetryAfter: weir.Never}, []slog.Attr{policy}},
+		{weir.Decision{Policy: "p", RetryAfter: time.Second, Shadowed: true}, []slog.Attr{policy, retry, slog.Bool("shadowed", true)}},
+	} {
+		require.Equal(t, c.want, c.d.LogValue().Group())
+	}
 }
 
 func ExampleLimiter_OnDenied() {

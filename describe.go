@@ -66,7 +66,7 @@ func (p *spec) describeLimit() string {
 // periodText writes a period with its number: "1h", "1h30m".
 func periodText(d time.Duration) string {
 	text := string(appendPeriod(nil, d))
-	if text[0] < '0' || text[0] > '9' {
+	if !isDigit(text[0]) {
 		text = "1" + text
 	}
 	return text
