@@ -268,3 +268,12 @@ func TestSetPolicyToTheSameChangesNothing(t *testing.T) {
 		require.Equal(t, full, clients.Peek(1, 1))
 	})
 }
+
+// TestWhatKeepsNoCountHasUsedNothing: it takes nothing from the policy that follows.
+func TestWhatKeepsNoCountHasUsedNothing(t *testing.T) {
+	for _, l := range []weir.Limit{weir.Unlimited(), {}} {
+		limiter := weir.New(weir.All(weir.TokenBucket(l), weir.FixedWindow(weir.PerHour(1))), weir.WithClock(weir.NewManualClock()))
+		require.NoError(t, limiter.SetPolicy(weir.SlidingWindow(weir.PerHour(3))))
+		require.Equal(t, 3, limiter.Tokens())
+	}
+}

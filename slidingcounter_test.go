@@ -128,3 +128,16 @@ func TestSlidingCounterMaxWithinFormula(t *testing.T) {
 	}
 	require.Equal(t, math.MaxInt, weir.SlidingCounter(weir.PerSecond(2_000_000_000)).MaxWithin(math.MaxInt64))
 }
+
+// TestWhatACounterGivesBackNoOtherPartDoes: of both of its windows.
+func TestWhatACounterGivesBackNoOtherPartDoes(t *testing.T) {
+	clock := &setClock{now: int64(time.Hour) - 1}
+	limiter := weir.New(weir.FirstOf(weir.TokenBucket(weir.Per(10, 29*year)), weir.SlidingCounter(weir.PerHour(5))), weir.WithClock(clock))
+	require.True(t, limiter.AllowN(10))
+	require.True(t, limiter.AllowN(2), "by the counter")
+	clock.now++
+	require.True(t, limiter.AllowN(3), "in its next window")
+	limiter.Refund(5)
+	require.True(t, limiter.AllowN(5))
+	require.False(t, limiter.Allow())
+}

@@ -104,7 +104,7 @@ func TestTopDeniedRefusesWhatMakesNoSense(t *testing.T) {
 		require.PanicsWithValue(t, fmt.Sprintf("weir: WithTopDenied(%d): it must be from 1 to 65536", k),
 			func() { weir.WithTopDenied(k) })
 	}
-	weir.New(weir.TokenBucket(weir.PerSecond(1)), weir.WithTopDenied(1)).Allow()
+	weir.New(weir.TokenBucket(weir.PerSecond(1)), weir.WithTopDenied(1), weir.WithTopDenied(65536)).Allow()
 }
 
 func TestCountingDenialsAllocatesNothing(t *testing.T) {

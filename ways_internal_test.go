@@ -105,6 +105,7 @@ func TestWaysAreCountedUpTo2To63(t *testing.T) {
 		{AlgorithmAll, 1 << 32, 1<<31 + 1, 0},
 		{AlgorithmAll, most, 1, most},
 		{AlgorithmAll, most, 2, 0},
+		{AlgorithmAll, most, 3, 0},
 		{AlgorithmAll, most, 4, 0},
 		{AlgorithmAll, 1 << 33, 1 << 33, 0},
 		{AlgorithmAll, 3, most / 2, 0},

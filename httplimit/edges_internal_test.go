@@ -5,9 +5,12 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -102,4 +105,17 @@ func TestAParameterThatIsNotWellFormedNamesNobody(t *testing.T) {
 		require.Empty(t, forParameter(element), "%q", element)
 	}
 	require.Equal(t, "1.2.3.4", forParameter(`by=a ;for=1.2.3.4`))
+}
+
+// TestATimerThatIsTooLateToStopFindsNothing: of what was refused before all was closed.
+func TestATimerThatIsTooLateToStopFindsNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var l lingering
+		conn, _ := net.Pipe() // which could not be answered
+		l.add(conn, weir.Decision{})
+		l.close()
+		time.Sleep(2 * answerAfter)
+		l.wake()
+		require.Empty(t, l.conns)
+	})
 }

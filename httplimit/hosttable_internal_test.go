@@ -61,6 +61,10 @@ func TestWhoIsDoneIsNotQueued(t *testing.T) {
 	require.False(t, in)
 	require.ErrorIs(t, err, context.Canceled)
 	require.Empty(t, table.hosts)
+
+	open, v := letIn(t)
+	v.ctx = ctx
+	require.ErrorIs(t, open.stopWaiting(v), context.Canceled, "nor let in")
 }
 
 // TestAHoldTurnsAwayWhoCannotWaitForIt: be it the only one.

@@ -113,7 +113,7 @@ func (l *listener) admits(conn net.Conn) bool {
 	defer ctx.over()
 	d, err := l.layers.TakeContext(ctx, addr, 1)
 	switch {
-	case err == nil && d.Allowed:
+	case d.Allowed:
 		return true
 	case err == nil && l.answers && canAnswer(conn):
 		l.refused.add(conn, d)

@@ -1,6 +1,7 @@
 package httplimit_test
 
 import (
+	"errors"
 	"math/rand/v2"
 	"net"
 	"net/netip"
@@ -55,8 +56,8 @@ func (c *halfClosing) after(what string) time.Duration {
 func (c *halfClosing) RemoteAddr() net.Addr { return &net.TCPAddr{IP: net.IPv4(192, 0, 2, 1)} }
 
 func (c *halfClosing) SetWriteDeadline(t time.Time) error {
-	if !t.After(time.Now()) {
-		panic("nothing could be written")
+	if time.Until(t) != time.Second {
+		panic("a write has a second")
 	}
 	c.note("deadline")
 	return nil
@@ -146,7 +147,7 @@ func TestRefusedConnectionsAreAnsweredAndClosedInTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCrowd(t)
 		for range 20 {
-			for range 6 {
+			for range 10 {
 				c.connect()
 				time.Sleep(7 * time.Millisecond)
 			}
@@ -159,6 +160,22 @@ func TestRefusedConnectionsAreAnsweredAndClosedInTime(t *testing.T) {
 			require.Equal(t, 50*time.Millisecond, conn.after("answer"), i)
 			require.Equal(t, 1050*time.Millisecond, conn.after("close"), i)
 		}
+	})
+}
+
+// undated is a connection that has no deadlines.
+type undated struct{ *halfClosing }
+
+func (undated) SetWriteDeadline(time.Time) error { return errors.ErrUnsupported }
+
+func TestNothingIsWrittenThatCouldBlockForEver(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c, conn := newCrowd(t), undated{&halfClosing{}}
+		c.accepts <- conn
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		require.Equal(t, wholeLife[2:], conn.done())
 	})
 }
 

@@ -26,11 +26,12 @@ func TestListenerAcceptsWhenARemoteLayerFails(t *testing.T) {
 	t.Parallel()
 	down := errors.New("the store is down")
 	layers := weir.NewLayers(remoteLayer(func(context.Context) (weir.Decision, error) { return weir.Decision{}, down }))
-	one, _ := pipe("192.0.2.1:1")
-	l := httplimit.Listener(newScripted(one), layers)
+	one := &halfClosing{}
+	l := httplimit.Listener(newScripted(one), layers, httplimit.WithTooManyRequests())
 	conn, err := l.Accept()
 	require.NoError(t, err)
-	require.Equal(t, one, conn)
+	require.Same(t, one, conn)
+	require.Empty(t, one.done(), "it is not answered")
 }
 
 func TestNestedListenersRefuseLocallyWhenTheStoreIsDown(t *testing.T) {
@@ -110,7 +111,9 @@ func TestARemoteLayerHasItsTimeForItself(t *testing.T) {
 			time.Sleep(time.Second)
 			return httplimit.AddrIP(a)
 		})
+		var asked context.Context
 		remote := remoteLayer(func(ctx context.Context) (weir.Decision, error) {
+			asked = ctx
 			if err := ctx.Err(); err != nil {
 				return weir.Decision{}, err
 			}
@@ -129,6 +132,7 @@ func TestARemoteLayerHasItsTimeForItself(t *testing.T) {
 		conn, err := l.Accept()
 		require.NoError(t, err)
 		require.Equal(t, one, conn)
+		require.ErrorIs(t, asked.Err(), context.Canceled, "it is over")
 	})
 }
 
