@@ -241,13 +241,13 @@ func TestALoggerThatIsOffCostsNothing(t *testing.T) {
 }
 
 func TestWhatCannotBeSettledIsLogged(t *testing.T) {
-	f := &logFile{}
+	f, lost := &logFile{}, error(nil)
 	take := func(context.Context, netip.Prefix, int) (weir.Decision, error) {
 		return weir.Decision{Allowed: true}, nil
 	}
 	far := weir.Remote[netip.Prefix]{
 		Take: take, Peek: take,
-		Refund: func(context.Context, netip.Prefix, int) error { return errors.New("the store does not answer") },
+		Refund: func(context.Context, netip.Prefix, int) error { return lost },
 	}
 	m := httplimit.Middleware{
 		Layers: weir.NewLayers(weir.ByRemote(far, httplimit.RemoteIP)),
@@ -255,5 +255,10 @@ func TestWhatCannotBeSettledIsLogged(t *testing.T) {
 		Logger: f.logger(nil),
 	}
 	require.Equal(t, "ok", respond(m.Handler(sayOK)).Body.String())
+	require.Empty(t, f.logged(t))
+	lost = errors.New("the store does not answer")
+	require.Equal(t, "ok", respond(m.Handler(sayOK)).Body.String())
 	require.Equal(t, []map[string]any{{"level": "ERROR", "msg": "request not settled", "error": "the store does not answer"}}, f.logged(t))
+	m.Logger = nil
+	require.Equal(t, "ok", respond(m.Handler(sayOK)).Body.String(), "nobody wants to know")
 }

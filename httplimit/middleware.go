@@ -181,9 +181,7 @@ func (h *handler) log(r *http.Request, d *weir.Decision) {
 // tell writes the fields for clients. Layers in shadow are none of their business.
 func (h *handler) tell(header http.Header, v *weir.Verdict) {
 	if h.m.Headers == HeadersRetryAfterOnly {
-		if !v.Allowed {
-			setRetryAfter(header, v.Decision)
-		}
+		setRetryAfter(header, v.Decision)
 		return
 	}
 	told := v.Enforced()

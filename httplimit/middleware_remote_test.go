@@ -45,6 +45,7 @@ func TestAnErrorIsNoDenial(t *testing.T) {
 		require.Equal(t, http.StatusServiceUnavailable, w.Code)
 		require.Equal(t, "Service Unavailable\n", w.Body.String())
 		require.Equal(t, "no-store", w.Header().Get("Cache-Control"))
+		require.Empty(t, w.Header().Get("Connection"))
 
 		m.Error = func(w http.ResponseWriter, r *http.Request, err error) {
 			require.ErrorIs(t, err, lost)

@@ -98,7 +98,7 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 			return nil, err
 		}
 		resp, refused, err := t.send(v, req)
-		if err != nil || !refused || again >= t.Retries || !t.table.mayRepeat(v) {
+		if !refused || again >= t.Retries || !t.table.mayRepeat(v) {
 			return resp, err
 		}
 		next, ok := repeat(req)

@@ -198,7 +198,7 @@ func TestNoBodyIsLeftOpen(t *testing.T) {
 	})
 }
 
-// However long the body of a refusal is, no more than 64 KiB are read.
+// However long the body of a refusal is, no more than 64 KiB are read, for no more than a second.
 func TestADrainIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		body := &endlessBody{}
@@ -210,6 +210,14 @@ func TestADrainIsBounded(t *testing.T) {
 		requireStatus(t, 200, &httplimit.Transport{Base: host, Retries: 2}, hostA)
 		require.LessOrEqual(t, body.read, 64<<10+1)
 		require.True(t, body.closed)
+
+		stuck, _ := io.Pipe()
+		host = newFakeHost(t, replies(func() (*http.Response, error) {
+			return &http.Response{StatusCode: 429, Header: http.Header{"Retry-After": {"1"}}, Body: stuck}, nil
+		}))
+		began := time.Now()
+		requireStatus(t, 200, &httplimit.Transport{Base: host, Retries: 1}, hostA)
+		require.Equal(t, time.Second, time.Since(began), "a body that does not come is not waited for any longer")
 	})
 }
 
