@@ -18,26 +18,33 @@ type fakeStore struct {
 }
 
 func (s *fakeStore) Call(ctx context.Context, _ *redislimit.Library, _, args []string) (redislimit.Reply, error) {
-	if len(args) < 5 { // the policy's text
+	if args[0] == "" { // the policy's text
 		return redislimit.Reply{Numbers: []int64{1}}, nil
 	}
+	verb := "take"
+	if len(args) > 3 {
+		verb = args[3]
+	}
 	if s.before != nil {
-		if err := s.before(ctx, args[0]); err != nil {
+		if err := s.before(ctx, verb); err != nil {
 			return redislimit.Reply{}, err
 		}
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	n, _ := strconv.Atoi(args[1])
-	want, _ := strconv.Atoi(args[2])
+	want := 0
+	if len(args) > 4 {
+		want, _ = strconv.Atoi(args[4])
+	}
 	switch {
-	case args[0] == "refund":
+	case verb == "refund":
 		s.refunds += n
 		s.left += n
 		return redislimit.Reply{Numbers: []int64{1}}, nil
 	case n > s.left:
 		return redislimit.Reply{Numbers: []int64{0, int64(s.left), 3600e6, 1, 3600e6, 0}}, nil
-	case args[0] == "peek":
+	case verb == "peek":
 		return redislimit.Reply{Numbers: []int64{1, int64(s.left), 0, 1, 3600e6, 0}}, nil
 	}
 	n = min(max(n, want), s.left)

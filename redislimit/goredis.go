@@ -67,15 +67,22 @@ func (g goRedis) call(ctx context.Context, l *Library, keys, args []string) (Rep
 		}
 		cmd = g.fcall(ctx, l, keys, args)
 	}
-	answer, err := cmd.Slice()
+	answer, err := cmd.Result()
 	if err != nil {
 		if cluster, ok := g.client.(interface{ ReloadState(context.Context) }); ok && !isReply(err) {
 			cluster.ReloadState(ctx) // or a master that is gone is asked for another minute
 		}
 		return Reply{}, err
 	}
-	reply := Reply{Numbers: make([]int64, 0, len(answer))}
-	for _, v := range answer {
+	if text, ok := answer.(string); ok {
+		return Reply{Text: text}, nil
+	}
+	values, err := cmd.Slice()
+	if err != nil {
+		return Reply{}, err
+	}
+	reply := Reply{Numbers: make([]int64, 0, len(values))}
+	for _, v := range values {
 		switch v := v.(type) {
 		case int64:
 			reply.Numbers = append(reply.Numbers, v)

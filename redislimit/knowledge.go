@@ -45,7 +45,7 @@ func (k *knowledge) tell(ctx bounded, c *PerClient, pl *plan) error {
 	if k.byID.Contains(pl.id) {
 		return nil
 	}
-	if _, err := c.run(ctx, library, []string{c.keys.policy(pl.id)}, []string{"tell", pl.policy.String()}); err != nil {
+	if _, err := c.run(ctx, library, []string{c.keys.policy(pl.id)}, []string{"", pl.policy.String(), "", "tell"}); err != nil {
 		return err
 	}
 	k.byID.Add(pl.id, pl)
@@ -58,7 +58,7 @@ func (k *knowledge) find(ctx bounded, c *PerClient, id string) (*plan, error) {
 	if pl, ok := k.byID.Get(id); ok {
 		return pl, nil
 	}
-	reply, err := c.run(ctx, library, []string{c.keys.policy(id)}, []string{"ask"})
+	reply, err := c.run(ctx, library, []string{c.keys.policy(id)}, []string{"", "", "", "ask"})
 	if err != nil {
 		return nil, err
 	}

@@ -47,8 +47,8 @@ type Store interface {
 	Call(ctx context.Context, l *Library, keys, args []string) (Reply, error)
 }
 
-// A Reply is the array that a function returns: integers, and at its end a string,
-// or none.
+// A Reply is what a function returns: a string, or an array of integers, and at its end
+// a string or none.
 type Reply struct {
 	Numbers []int64
 	Text    string

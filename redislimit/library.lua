@@ -2,8 +2,9 @@
 --
 -- keys  1 the client's state, then its logs but the first one, in the policy's order. If two policies are named: as many
 --       logs as either of them has, and then the note of a denial.
--- args  1 verb: take, peek, refund   2 n   3 how many to take instead if n is admitted and there are so many
---       4 the instant, "" for this server's   5 the policy's id   6 that of the one that the state was under before, or ""
+-- args  1 the policy's id   2 n   3 the instant, "" for this server's
+--       4 verb: take, peek, refund   5 how many to take instead if n is admitted and there are so many
+--       6 the id of the policy that the state was under before, or ""
 --       7 the policy, in prefix notation, and the one before likewise, unless this server has seen both since it started:
 --           T us ticks burst    a token bucket of that interval
 --           F count period unit a fixed window, of a period in us (unit 1) or ns (unit 1000)
@@ -12,6 +13,7 @@
 --           K capacity          a limit that time does not change; -1 for none
 --           A parts, O parts    all and first-of; the parts follow
 --           ?                   nobody knows: everything is used
+--       Without those from 3 or 4 on: take n, above 0 and not above the capacity, of token buckets that all have to admit it.
 --
 -- A state is id (5 bytes), newest (7), and each leaf as it was at the instant newest:
 --           T debt (8)   F start (7) used (6)   C start (7) previous (6) current (6)   W sum (6) length (4)
@@ -20,15 +22,20 @@
 -- Instants and spans are whole microseconds, and a debt has ticks, of 1/8 ns, beside them. So every number is an integer
 -- below 2^53, which a Lua number holds exactly: no count or burst is above 2^40, and no span above 30 years, or 2^50 us.
 --
--- Returns {1 or 0, remaining, retry, leaf, reset, taken}: remaining is -1 for no bound, and retry for never. Or {2, id} if
+-- A state of token buckets that all have to admit expires at the end of a slice of time: within a second and an eighth of the
+-- time in which all of them fill after it is full. Every version of this library keeps to the same slices. Any other state
+-- expires when it is full.
+--
+-- Returns {1 or 0, remaining, retry, leaf, reset, taken}: remaining is -1 for no bound, and retry for never. Or the state, if
+-- that was taken of token buckets; and if it was denied, what the state would be otherwise, under the id 0. Or {2, id} if
 -- the state is under the policy of that id, which has to be named; or {3} if a policy that is named has to be told.
 
-local floor, ceil, min, max, huge, pack, unpack, call
+local floor, ceil, min, max, huge, pack, unpack, items, call
 
 -- What is there only once a function runs.
 local function begin()
   floor, ceil, min, max, huge = math.floor, math.ceil, math.min, math.max, math.huge
-  pack, unpack, call = struct.pack, struct.unpack, redis.call
+  pack, unpack, items, call = struct.pack, struct.unpack, _G.unpack, redis.call
 end
 
 local TICKS = 8000 -- in a microsecond
@@ -418,6 +425,16 @@ local function parse(args, at, leaves)
   return p, at + 4
 end
 
+-- Whether a policy is one token bucket, or several that all have to admit.
+local function onlyBuckets(p)
+  for _, part in ipairs(p) do
+    if not onlyBuckets(part) then
+      return false
+    end
+  end
+  return p.kind == 'T' or p.kind == 'A'
+end
+
 -- Policies that this server was told, by their ids: trees, with leaves in which the state of one client after the other is
 -- looked at.
 local plans, known = {}, 0
@@ -425,6 +442,16 @@ local plans, known = {}, 0
 local function learn(args, at, id)
   local plan = { leaves = {}, logs = 0, head = HEAD }
   plan.policy, at = parse(args, at, plan.leaves)
+  if onlyBuckets(plan.policy) then
+    plan.number = unpack('>I5', id)
+    plan.format = '>I5i7' .. ('I4I4'):rep(#plan.leaves)
+    plan.slice = 1000000
+    for _, l in ipairs(plan.leaves) do
+      l.each = l.interval * TICKS + l.intervalTicks
+      l.full = l.capacity * l.each
+      plan.slice = max(plan.slice, 1000000 + l.full / TICKS / 8)
+    end
+  end
   for _, l in ipairs(plan.leaves) do
     plan.head = plan.head + BYTES[l.kind]
     if l.kind == 'W' then
@@ -672,6 +699,12 @@ local function put(key, value, expires, told)
   end
 end
 
+-- When a state of token buckets expires that is full at an instant: at the same for many, as setting it takes longer than all
+-- that was computed.
+local function later(plan, full)
+  return full - full % plan.slice + plan.slice
+end
+
 -- Writes a plan's state as it is at an instant. One that is anew takes the place of whatever there was.
 local function save(id, plan, keys, at, anew, told)
   local leaves = plan.leaves
@@ -686,7 +719,7 @@ local function save(id, plan, keys, at, anew, told)
     return
   end
   if plan.logs == 0 then
-    put(keys[1], head, at + reset, told)
+    put(keys[1], head, plan.slice and later(plan, at + reset) or at + reset, told)
     return
   end
   for _, l in ipairs(leaves) do
@@ -782,37 +815,64 @@ local function decide(verb, n, want, id, plan, keys, at, anew, note, late, told)
   }
 end
 
--- Takes n of a policy that is a token bucket and nothing else, if that admits it: what run does, and comes to the same, with
--- no step through a tree. It returns nothing for what it leaves to that.
-local function takeBucket(l, id, n, key, value, reading, told)
-  local at, us, ticks = reading, 0, 0
-  if value ~= '' then
-    local newest, high, low = unpack('>i7I4I4', value, 6)
-    at = newest > reading and newest or reading
-    us, ticks = high * 2 ^ 19 + floor(low / 8192) - (at - newest), low % 8192
-    if us < 0 then
-      us, ticks = 0, 0
-    end
-  end
-  us, ticks = us + n * l.interval, ticks + n * l.intervalTicks
-  if ticks >= TICKS then
-    us, ticks = us + floor(ticks / TICKS), ticks % TICKS
-  end
-  local count, over = fit(l, us, ticks)
-  local left = l.capacity - count - (over and 1 or 0)
-  if left < 0 then
+-- Takes n of token buckets: what decide does, and comes to the same, with no step through a tree, and with debts in ticks.
+-- It returns nothing where those may not be exact, and for what else it leaves to that.
+local function takeBuckets(plan, n, key, value, reading, told)
+  if value and #value ~= plan.head then
     return nil
   end
-  local reset = ticks > 0 and us + 1 or us
-  put(key, id .. pack('>i7I4I4', at, floor(us / 2 ^ 19), us % 2 ^ 19 * 8192 + ticks), at + reset, told)
-  return { 1, left, 0, 1, reset + at - reading, n }
+  local state = value and { unpack(plan.format, value) } or { plan.number, reading }
+  local newest = state[2]
+  local passed = reading - newest
+  if state[1] ~= plan.number or passed < 0 then
+    return nil
+  end
+  state[2] = reading
+  local leaves, before, after = plan.leaves, 0, 0 -- how long until it was full, and is
+  for i = 1, #leaves do
+    local l, at, debt = leaves[i], 2 * i + 1, n * leaves[i].each
+    if value then
+      local low = state[at + 1]
+      local ticks = low % 8192
+      local us = state[at] * 2 ^ 19 + (low - ticks) / 8192
+      if us >= passed then
+        debt = debt + (us - passed) * TICKS + ticks
+      end
+      if us > before then
+        before = us
+      end
+    end
+    if debt >= 2 ^ 53 then
+      return nil
+    elseif debt > l.full then
+      state[1] = 0
+    end
+    local ticks = debt % TICKS
+    local us = (debt - ticks) / TICKS
+    local part = us % 2 ^ 19
+    state[at], state[at + 1] = (us - part) / 2 ^ 19, part * 8192 + ticks
+    if us > after then
+      after = us
+    end
+  end
+  local now = pack(plan.format, items(state)) -- but the last, which is where unpack has stopped
+  if state[1] == 0 then
+    return now
+  end
+  local expires = later(plan, reading + after)
+  if value and not told and later(plan, newest + before) == expires then
+    call('SET', key, now, 'KEEPTTL')
+  else
+    put(key, now, expires, told)
+  end
+  return now
 end
 
 local function run(keys, args)
   if not call then
     begin()
   end
-  local verb, id, before = args[1], args[5], args[6]
+  local id, verb, before = args[1], args[4], args[6] or ''
   if verb == 'reset' then -- logs mean nothing without a state
     call('DEL', keys[1])
     return { 1 }
@@ -833,25 +893,27 @@ local function run(keys, args)
     return { 3 }
   end
 
-  local told = args[4] ~= ''
-  local reading = told and tonumber(args[4])
+  local told = args[3] and args[3] ~= ''
+  local reading = told and tonumber(args[3])
   if not told then
     local time = call('TIME')
     reading = time[1] * 1000000 + time[2]
   end
   local value
   if plan.logs == 0 or from then
-    value = call('GET', keys[1]) or ''
+    value = call('GET', keys[1])
   else
     value = call('GETRANGE', keys[1], 0, plan.head - 1)
   end
-  if plan.policy.kind == 'T' and verb == 'take' and args[3] == '0' and (value == '' or value:sub(1, 5) == id) then
-    local n = tonumber(args[2])
-    local answer = 0 < n and n <= plan.policy.capacity and takeBucket(plan.policy, id, n, keys[1], value, reading, told)
-    if answer then
-      return answer
+  local n = tonumber(args[2])
+  if not verb then
+    local state = takeBuckets(plan, n, keys[1], value, reading, told)
+    if state then
+      return state
     end
+    verb = 'take'
   end
+  value = value or ''
   local at, anew, note = reading, value == '', nil
   if anew or value:sub(1, 5) == id then
     local newest = open(plan, keys, not anew and value)
@@ -865,12 +927,12 @@ local function run(keys, args)
     at, note = convert(from, plan, id, keys, value, reading)
   end
   if verb == 'refund' then
-    if value ~= '' and refund(plan.policy, tonumber(args[2])) > 0 then
+    if value ~= '' and refund(plan.policy, n) > 0 then
       save(id, plan, keys, at, anew, told)
     end
     return { 1 }
   end
-  return decide(verb, tonumber(args[2]), tonumber(args[3]), id, plan, keys, at, anew, note, at - reading, told)
+  return decide(verb, n, tonumber(args[5] or 0), id, plan, keys, at, anew, note, at - reading, told)
 end
 
 redis.register_function(FUNCTION, run)

@@ -193,7 +193,7 @@ func (c *PerClient) Reset(ctx context.Context, key string) error {
 	}
 	within, cancel := c.within(ctx)
 	defer cancel()
-	_, err := c.run(within, library, []string{c.keys.state(key)}, []string{"reset"})
+	_, err := c.run(within, library, []string{c.keys.state(key)}, []string{"", "", "", "reset"})
 	c.denials.forget(key)
 	return err
 }
@@ -275,6 +275,9 @@ func (c *PerClient) decide(ctx context.Context, verb, key string, n, want int, p
 		switch {
 		case err != nil:
 			return weir.Decision{}, 0, err
+		case len(reply.Numbers) == 0 && pl.buckets && len(reply.Text) == stateHead+debtBytes*len(pl.leaves):
+			d, taken := pl.read(reply.Text, n)
+			return d, taken, nil
 		case len(reply.Numbers) == 6:
 			d, taken := pl.decision(reply.Numbers)
 			return d, taken, nil
@@ -303,8 +306,15 @@ func (c *PerClient) decide(ctx context.Context, verb, key string, n, want int, p
 
 // call returns what the function is called with.
 func (c *PerClient) call(verb, state string, n, want int, pl, before *plan, told bool) (keys, args []string) {
-	args = make([]string, 6, 16)
-	args[0], args[1], args[2], args[3], args[4] = verb, strconv.FormatInt(min(int64(n), mostAsked), 10), strconv.Itoa(want), c.at, pl.id
+	args = make([]string, 2, 16)
+	args[0], args[1] = pl.id, strconv.FormatInt(min(int64(n), mostAsked), 10)
+	if verb == "take" && want == 0 && before == nil && !told && pl.buckets && n <= pl.capacity {
+		if c.at != "" {
+			args = append(args, c.at)
+		}
+		return []string{state}, args
+	}
+	args = append(args, c.at, verb, strconv.Itoa(want), "")
 	if told {
 		args = append(args, pl.words...)
 	}

@@ -25,12 +25,16 @@ type plan struct {
 	words  []string // in prefix notation
 	leaves []leaf
 	logs   int
+
+	buckets  bool // all leaves are token buckets, which have to admit together
+	capacity int  // of these
 }
 
 // A leaf is what a Decision says of one.
 type leaf struct {
-	name  string
-	limit int
+	name     string
+	limit    int
+	interval uint64 // in ticks, of a token bucket
 }
 
 // newPlan returns an error for a policy that is invalid, or too large for the function.
@@ -41,6 +45,10 @@ func newPlan(p weir.Policy) (*plan, error) {
 	plan := &plan{policy: p}
 	if err := plan.add(p); err != nil {
 		return nil, err
+	}
+	plan.buckets, plan.capacity = onlyBuckets(p), plan.leaves[0].limit
+	for _, l := range plan.leaves {
+		plan.capacity = min(plan.capacity, l.limit)
 	}
 	sum := sha256.Sum256([]byte(strings.Join(plan.words, " ")))
 	plan.id = string(sum[:5])
@@ -62,7 +70,7 @@ func (pl *plan) add(p weir.Policy) error {
 		}
 		return nil
 	}
-	capacity := l.Burst()
+	capacity, each := l.Burst(), uint64(0)
 	if p.Algorithm() == weir.AlgorithmLeakyBucket {
 		capacity = min(capacity, 1)
 	}
@@ -76,11 +84,12 @@ func (pl *plan) add(p weir.Policy) error {
 	case max(int64(l.Count()), int64(l.Burst())) > mostCount:
 		return fmt.Errorf("redislimit: %v: a count or burst of more than %d, which is what the store counts exactly", p, int64(mostCount))
 	default:
+		each = interval(l)
 		if err := pl.addLimited(p, l, capacity); err != nil {
 			return err
 		}
 	}
-	pl.leaves = append(pl.leaves, leaf{p.Name(), capacity})
+	pl.leaves = append(pl.leaves, leaf{p.Name(), capacity, each})
 	return nil
 }
 
@@ -92,8 +101,8 @@ func (pl *plan) addLimited(p weir.Policy, l weir.Limit, capacity int) error {
 	windows := "F"
 	switch p.Algorithm() {
 	case weir.AlgorithmTokenBucket, weir.AlgorithmLeakyBucket:
-		micros, ticks := interval(l)
-		pl.say("T", int64(micros), int64(ticks), int64(capacity))
+		ticks := interval(l)
+		pl.say("T", int64(ticks/ticksPerMicro), int64(ticks%ticksPerMicro), int64(capacity))
 		return nil
 	case weir.AlgorithmSlidingWindow:
 		pl.logs++
@@ -119,13 +128,12 @@ func (pl *plan) say(kind string, numbers ...int64) {
 
 // ticksPerMicro is how finely a debt is kept, as in memory: in eighths of a
 // nanosecond.
-const ticksPerMicro = 8000
+const (
+	ticksPerMicro = 1000 * ticksPerNano
+	ticksPerNano  = 8
+)
 
-// interval returns the time that one token takes, rounded up, in microseconds and
-// ticks.
-func interval(l weir.Limit) (micros, ticks uint64) {
-	const ticksPerNano = ticksPerMicro / 1000
-	count := uint64(l.Count())
-	all := (uint64(l.Period())*ticksPerNano + count - 1) / count
-	return all / ticksPerMicro, all % ticksPerMicro
+// interval returns the time that one token takes, rounded up, in ticks.
+func interval(l weir.Limit) uint64 {
+	return ceil(uint64(l.Period())*ticksPerNano, uint64(l.Count()))
 }

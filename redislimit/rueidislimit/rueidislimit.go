@@ -31,11 +31,19 @@ func (s store) Call(ctx context.Context, l *redislimit.Library, keys, args []str
 		}
 		result = s.call(ctx, l, keys, args)
 	}
-	answer, err := result.ToArray()
+	message, err := result.ToMessage()
 	if err != nil {
 		if _, ok := rueidis.IsRedisErr(err); ok {
 			err = refusal{err}
 		}
+		return redislimit.Reply{}, err
+	}
+	if message.IsString() {
+		text, err := message.ToString()
+		return redislimit.Reply{Text: text}, err
+	}
+	answer, err := message.ToArray()
+	if err != nil {
 		return redislimit.Reply{}, err
 	}
 	reply := redislimit.Reply{Numbers: make([]int64, 0, len(answer))}
