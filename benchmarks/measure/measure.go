@@ -3,6 +3,7 @@ package measure
 
 import (
 	"cmp"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -33,11 +34,13 @@ type Result struct {
 
 // Ask sends the traffic of each source through l, each from a goroutine of its
 // own. Only the asking is timed, and each worker by itself: the throughput is the
-// sum of theirs.
+// sum of theirs. Of more goroutines than cores all is timed, as they also wait for
+// one where they do not ask.
 func Ask(l contender.Limiter, sources []traffic.Source, budget Budget) Result {
 	workers := make([]worker, len(sources))
 	var done atomic.Bool
 	var ready, finished sync.WaitGroup
+	var start time.Time
 	begin := make(chan struct{})
 	for i, source := range sources {
 		workers[i] = worker{source: source, keys: make([]string, cmp.Or(budget.Chunk, chunk))}
@@ -46,9 +49,13 @@ func Ask(l contender.Limiter, sources []traffic.Source, budget Budget) Result {
 			ready.Done()
 			<-begin
 			workers[i].run(l, max(1, budget.Ops/len(sources)), budget.Ops == 0, &done)
+			if len(sources) > runtime.GOMAXPROCS(0) {
+				workers[i].took = time.Since(start)
+			}
 		})
 	}
 	ready.Wait()
+	start = time.Now()
 	close(begin)
 	if budget.Ops == 0 {
 		time.Sleep(budget.Time)

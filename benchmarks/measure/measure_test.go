@@ -1,6 +1,7 @@
 package measure
 
 import (
+	"runtime"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -32,6 +33,20 @@ func TestAskByTime(t *testing.T) {
 	r := Ask(half(&asked), []traffic.Source{traffic.Hot()}, Budget{Time: time.Millisecond})
 	require.Positive(t, asked.Load())
 	require.InDelta(t, 0.5, r.Allowed, 0.01)
+}
+
+// TestAskNoFasterThanTheCores: many goroutines that wait for a core are not so many cores.
+func TestAskNoFasterThanTheCores(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	var asked atomic.Int64
+	sources := make([]traffic.Source, 64)
+	for i := range sources {
+		sources[i] = traffic.Hot()
+	}
+	begin := time.Now()
+	r := Ask(half(&asked), sources, Budget{Time: 100 * time.Millisecond, Chunk: 16})
+	require.LessOrEqual(t, float64(asked.Load())*r.NsPerOp, 1.1*float64(time.Since(begin)))
+	require.GreaterOrEqual(t, float64(asked.Load())*r.NsPerOp, 0.1*float64(100*time.Millisecond))
 }
 
 func TestAllocs(t *testing.T) {
