@@ -2,6 +2,8 @@ package redislimit
 
 import (
 	"hash/maphash"
+	"math/bits"
+	"slices"
 	"sync"
 	"time"
 
@@ -12,8 +14,11 @@ import (
 //
 //	found(key, n, t)  =>  the store denied (key, n) at some u, t < u + RetryAfter,
 //	                      and nothing was given back here since
+//
+// Of a key it knows a hash of 64 bits, with a secret seed, as memory does.
 type denials struct {
 	seed   maphash.Seed
+	start  time.Time
 	shards []denialShard
 	most   int // in a generation of a shard
 }
@@ -22,21 +27,47 @@ type denials struct {
 // one, and what that had is forgotten. Who only looks writes nothing.
 type denialShard struct {
 	mu         sync.RWMutex
-	young, old map[string]denial
+	young, old denialTable
+	held       int    // in the young one
 	given      uint64 // how often anything was given back
 	_          [64]byte
 }
 
+// A denialTable is open-addressed, and has a free place.
+type denialTable []denial
+
+// A denial is a cache line: of what it takes to find one of many, most is to wait for
+// memory.
 type denial struct {
-	n        int
-	plan     *plan
-	asked    asked
-	decision weir.Decision
+	hash, plan   uint64 // hash is 0 where the place is free
+	leaf         int64
+	n, remaining int64
+	retry, full  time.Duration // when, since start
+	_            uint64
+}
+
+// find returns the denial of a hash, or zero.
+func (t denialTable) find(hash uint64) (d denial) {
+	if len(t) > 0 {
+		d = *t.place(hash)
+	}
+	return d
+}
+
+// place returns where a hash is, or would be. The table is not empty.
+func (t denialTable) place(hash uint64) *denial {
+	i, _ := bits.Mul64(hash, uint64(len(t)))
+	for t[i].hash != hash && t[i].hash != 0 {
+		if i++; i == uint64(len(t)) {
+			i = 0
+		}
+	}
+	return &t[i]
 }
 
 // asked is when a question began.
 type asked struct {
-	at    time.Time
+	at    time.Duration // since start
 	given uint64
 }
 
@@ -45,39 +76,41 @@ func newDenials(clients int) *denials {
 	for shards < 64 && clients/(2*shards) >= 64 {
 		shards *= 2
 	}
-	d := &denials{seed: maphash.MakeSeed(), shards: make([]denialShard, shards), most: clients / shards}
+	d := &denials{seed: maphash.MakeSeed(), start: time.Now(), shards: make([]denialShard, shards), most: clients / shards}
 	if shards > 1 {
 		d.most += d.most / 4 // not all have as many
-	}
-	for i := range d.shards {
-		d.shards[i].young = make(map[string]denial)
 	}
 	return d
 }
 
-func (d *denials) shard(key string) *denialShard {
-	return &d.shards[maphash.String(d.seed, key)&uint64(len(d.shards)-1)]
+func (d *denials) shard(key string) (s *denialShard, hash uint64) {
+	hash = max(1, maphash.String(d.seed, key))
+	return &d.shards[hash&uint64(len(d.shards)-1)], hash
 }
 
 func (d *denials) find(key string, n int, pl *plan) (weir.Decision, bool) {
-	s := d.shard(key)
+	s, hash := d.shard(key)
 	s.mu.RLock()
-	last, ok := s.young[key]
-	if !ok {
-		last, ok = s.old[key]
+	last := s.young.find(hash)
+	if last.hash == 0 {
+		last = s.old.find(hash)
 	}
 	s.mu.RUnlock()
-	if !ok || last.n != n || last.plan != pl {
+	if last.n != int64(n) || last.plan != pl.number {
 		return weir.Decision{}, false
 	}
-	since := time.Since(last.asked.at)
-	if since >= last.decision.RetryAfter {
+	now := time.Since(d.start)
+	if now >= last.retry {
 		return weir.Decision{}, false
 	}
-	again := last.decision
-	again.RetryAfter -= since
-	again.ResetAfter = max(0, again.ResetAfter-since)
-	return again, true
+	leaf := pl.leaves[last.leaf]
+	return weir.Decision{
+		Remaining:  int(last.remaining),
+		RetryAfter: last.retry - now,
+		Policy:     leaf.name,
+		Limit:      leaf.limit,
+		ResetAfter: max(0, last.full-now),
+	}, true
 }
 
 // ask is to be called before the store is asked.
@@ -85,10 +118,10 @@ func (d *denials) ask(key string) asked {
 	if d == nil {
 		return asked{}
 	}
-	s := d.shard(key)
+	s, _ := d.shard(key)
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	return asked{time.Now(), s.given}
+	return asked{time.Since(d.start), s.given}
 }
 
 // add remembers a denial of the store. One for good is asked again: what is left may
@@ -97,16 +130,24 @@ func (d *denials) add(key string, n int, pl *plan, decision weir.Decision, asked
 	if d == nil || decision.Allowed || decision.RetryAfter == weir.Never {
 		return
 	}
-	s := d.shard(key)
+	s, hash := d.shard(key)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if asked.given != s.given {
 		return
 	}
-	if len(s.young) >= d.most {
-		s.young, s.old = make(map[string]denial), s.young
+	if s.held == d.most || len(s.young) == 0 {
+		s.young, s.old, s.held = make(denialTable, d.most+d.most/3+1), s.young, 0
 	}
-	s.young[key] = denial{n, pl, asked, decision}
+	last := s.young.place(hash)
+	if last.hash == 0 {
+		s.held++
+	}
+	leaf := slices.IndexFunc(pl.leaves, func(l leaf) bool { return l.name == decision.Policy && l.limit == decision.Limit })
+	*last = denial{
+		hash: hash, plan: pl.number, leaf: int64(leaf), n: int64(n), remaining: int64(decision.Remaining),
+		retry: asked.at + decision.RetryAfter, full: asked.at + decision.ResetAfter,
+	}
 }
 
 // forget is to be called once something was given back.
@@ -114,10 +155,13 @@ func (d *denials) forget(key string) {
 	if d == nil {
 		return
 	}
-	s := d.shard(key)
+	s, hash := d.shard(key)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.given++
-	delete(s.young, key)
-	delete(s.old, key)
+	for _, t := range []denialTable{s.young, s.old} {
+		if len(t) > 0 {
+			t.place(hash).retry = 0 // it keeps its place
+		}
+	}
 }

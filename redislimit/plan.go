@@ -6,6 +6,7 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/goweir/weir"
@@ -21,6 +22,7 @@ const mostOddPeriod = 1 << 52 * time.Nanosecond
 // A plan is a policy as the function reads it.
 type plan struct {
 	policy weir.Policy
+	number uint64   // no other plan's of this process
 	id     string   // of all policies that are alike: but for names and queues
 	words  []string // in prefix notation
 	leaves []leaf
@@ -29,6 +31,9 @@ type plan struct {
 	buckets  bool // all leaves are token buckets, which have to admit together
 	capacity int  // of these
 }
+
+// plans is how many were made.
+var plans atomic.Uint64
 
 // A leaf is what a Decision says of one.
 type leaf struct {
@@ -42,7 +47,7 @@ func newPlan(p weir.Policy) (*plan, error) {
 	if err := p.Validate(); err != nil {
 		return nil, fmt.Errorf("redislimit: %s", strings.TrimPrefix(err.Error(), "weir: "))
 	}
-	plan := &plan{policy: p}
+	plan := &plan{policy: p, number: plans.Add(1)}
 	if err := plan.add(p); err != nil {
 		return nil, err
 	}
