@@ -42,13 +42,14 @@ func (k *knowledge) plan(p weir.Policy) (*plan, error) {
 // tell makes sure that the store has the text of a policy before there is a state
 // under it.
 func (k *knowledge) tell(ctx bounded, c *PerClient, pl *plan) error {
-	if k.byID.Contains(pl.id) {
+	if pl.told.Load() {
 		return nil
 	}
 	if _, err := c.run(ctx, library, []string{c.keys.policy(pl.id)}, []string{"", pl.policy.String(), "", "tell"}); err != nil {
 		return err
 	}
 	k.byID.Add(pl.id, pl)
+	pl.told.Store(true)
 	return nil
 }
 

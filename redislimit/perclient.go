@@ -306,15 +306,14 @@ func (c *PerClient) decide(ctx context.Context, verb, key string, n, want int, p
 
 // call returns what the function is called with.
 func (c *PerClient) call(verb, state string, n, want int, pl, before *plan, told bool) (keys, args []string) {
-	args = make([]string, 2, 16)
-	args[0], args[1] = pl.id, strconv.FormatInt(min(int64(n), mostAsked), 10)
+	number := strconv.FormatInt(min(int64(n), mostAsked), 10)
 	if verb == "take" && want == 0 && before == nil && !told && pl.buckets && n <= pl.capacity {
 		if c.at != "" {
-			args = append(args, c.at)
+			return []string{state}, []string{pl.id, number, c.at}
 		}
-		return []string{state}, args
+		return []string{state}, []string{pl.id, number}
 	}
-	args = append(args, c.at, verb, strconv.Itoa(want), "")
+	args = append(make([]string, 0, 16), pl.id, number, c.at, verb, strconv.Itoa(want), "")
 	if told {
 		args = append(args, pl.words...)
 	}

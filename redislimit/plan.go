@@ -30,6 +30,8 @@ type plan struct {
 
 	buckets  bool // all leaves are token buckets, which have to admit together
 	capacity int  // of these
+
+	told atomic.Bool // the store has its text
 }
 
 // plans is how many were made.
