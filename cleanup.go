@@ -152,7 +152,7 @@ func (c *clients) victim(shard *table.Shard[annex], reading int64) victim {
 		now := s.clamp(reading)
 		v.share, v.reset = p.share(s, now), p.reset(s, now)
 		if v.seen == apart && shard.Annex.ledger.accounts[hash].line.waited() {
-			v.share, v.reset = 1+v.share, max(1, v.reset) // somebody waits for it
+			v.share, v.reset = 2+v.share, max(1, v.reset) // somebody waits for it: above any other
 		}
 		if !best.found || v.share < best.share || v.share == best.share && v.reset < best.reset {
 			best = v

@@ -88,6 +88,18 @@ func TestReceiptsAreForgottenOnceTheyAreWorthNothing(t *testing.T) {
 	require.Equal(t, map[uint64]receipts{2: {until: 10}, 3: {until: 11}}, l.marks)
 	l.void(2)
 	require.Equal(t, map[uint64]receipts{3: {until: 11}}, l.marks)
+
+	clock := NewManualClock()
+	c := NewPerClient[int](SlidingWindow(Per(1, 10)), WithClock(clock), WithSweepEvery(0)).clients
+	require.NoError(t, c.reserve(c, someHash, 1, Never, false).Err())
+	annex := &c.states.Shard(someHash).Annex
+	clock.Advance(10)
+	require.Equal(t, 1, c.sweep())
+	require.Len(t, annex.ledger.marks, 1)
+	clock.Advance(1)
+	c.sweep()
+	require.Nil(t, annex.ledger)
+	require.EqualValues(t, 1, annex.seq, "no receipt is taken for an older one")
 }
 
 // TestATicketIsUsedAgain: what was issued for an earlier use means nothing to it.
@@ -130,16 +142,28 @@ func TestAClientIsStaleOnceItHasBeenFullForSoLong(t *testing.T) {
 
 // TestWhoSomebodyWaitsForIsEvictedLast: however little it owes.
 func TestWhoSomebodyWaitsForIsEvictedLast(t *testing.T) {
-	for range 20 {
-		c := NewPerClient[string](TokenBucket(Per(2, 20)), WithClock(NewManualClock()), WithMaxClients(2, EvictFullest))
-		require.True(t, c.Allow("awaited"))
-		r := c.Reserve("awaited", 2)
-		require.Positive(t, r.Delay())
-		require.True(t, c.AllowN("used up", 2))
-		require.True(t, c.Allow("new"))
-		require.Equal(t, 1, c.Stats().Waiting)
-		require.Equal(t, 0, c.Tokens("awaited"))
-		require.Equal(t, 1, c.Tokens("new"))
-		require.Equal(t, 2, c.Tokens("used up"), "it was forgiven")
+	for name, owing := range map[string]func(c *PerClient[string], clock *ManualClock){
+		"one": func(c *PerClient[string], _ *ManualClock) { c.Allow("awaited") },
+		"nothing": func(c *PerClient[string], clock *ManualClock) {
+			c.AllowN("awaited", 2)
+			r := c.Reserve("awaited", 2)
+			require.True(t, c.Reserve("awaited", 2).OK())
+			r.Cancel()
+			clock.Advance(25)
+		},
+	} {
+		for range 20 {
+			clock := NewManualClock()
+			c := NewPerClient[string](TokenBucket(Per(2, 20)), WithClock(clock), WithMaxClients(2, EvictFullest), WithSweepEvery(0))
+			owing(c, clock)
+			require.Positive(t, c.Reserve("awaited", 2).Delay())
+			waiting := c.Stats().Waiting
+			require.True(t, c.AllowN("used up", 2))
+			require.True(t, c.Allow("new"))
+			require.Equal(t, waiting, c.Stats().Waiting, name)
+			require.Equal(t, 0, c.Tokens("awaited"))
+			require.Equal(t, 1, c.Tokens("new"))
+			require.Equal(t, 2, c.Tokens("used up"), "it was forgiven")
+		}
 	}
 }

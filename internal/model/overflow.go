@@ -132,7 +132,7 @@ func (c *PerClient[K]) rank(k *Key) (is, seems rank) {
 	now := k.notice(c.reading())
 	is = rank{k.tree.share(now), k.tree.full(now)}
 	if len(k.pending) > 0 {
-		is = rank{plus(is.share, one), most(one, is.reset)}
+		is = rank{plus(is.share, whole(2)), most(one, is.reset)}
 	}
 	if reading := whole(c.reading()); c.Late && less(reading, now) {
 		return is, rank{k.tree.share(reading), k.tree.full(reading)}
