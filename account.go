@@ -230,8 +230,8 @@ func (a *account) refund(now, n int64) {
 	a.policy.eachLeaf(s, func(p *spec, s state) {
 		if b, ok := p.meter.(tokenBucket); ok && before[at] != s.words[0] {
 			was := state{newest: a.newest, words: before[at : at+1]}
-			gone := b.debtOf(was, now) - b.debtOf(s, now)
-			a.bore(hole{leaf: number, top: before[at], gone: gone}, int64(b.reset(was, now, 0)), now)
+			debt := b.debtOf(was, now)
+			a.bore(hole{leaf: number, top: before[at], gone: debt - b.debtOf(s, now)}, int64(nanos(debt)), now)
 		}
 		number++
 		at += p.size
@@ -254,7 +254,6 @@ func (a *account) reset(now int64) {
 func (a *account) carry(to *spec, now int64) {
 	if a.policy.alike(to) {
 		a.policy = to
-		a.changed()
 		return
 	}
 	a.voidReceipts()

@@ -107,7 +107,8 @@ func TestWaitForAKeyThatIsForgotten(t *testing.T) {
 
 // What is cancelled does not bring a key from its plan to a smaller limit.
 func TestACancelledReservationLeavesThePlan(t *testing.T) {
-	clients := newClients[string](t, weir.TokenBucket(weir.PerHour(5)), weir.NewManualClock())
+	clock := weir.NewManualClock()
+	clients := newClients[string](t, weir.TokenBucket(weir.PerHour(5)), clock)
 	pro := weir.SlidingWindow(weir.PerHour(50))
 	admitted := 0
 	for range 10 {
@@ -119,6 +120,11 @@ func TestACancelledReservationLeavesThePlan(t *testing.T) {
 		r.Cancel()
 	}
 	require.Equal(t, 50, admitted)
+
+	first, second := clients.Reserve("k", 1), clients.Reserve("k", 1)
+	first.Cancel()
+	clock.Advance(second.Delay())
+	require.Equal(t, 1, clients.Tokens("k"), "3 of 5 owed and one more, as the second was not cancelled")
 }
 
 func TestAReservationIsAsSoonAsTakeSaid(t *testing.T) {

@@ -146,6 +146,34 @@ func TestTakeAsBehindReservations(t *testing.T) {
 	clock.Advance(9 * time.Second)
 	require.Zero(t, reserved.Delay())
 	require.Equal(t, 5, clients.Tokens("alice"))
+
+	require.True(t, clients.AllowN("bob", 10))
+	reserved = clients.Reserve("bob", 5)
+	require.Equal(t, 5*time.Second, reserved.Delay())
+	clients.Refund("bob", 10)
+	clock.Advance(4500 * time.Millisecond)
+	d = clients.TakeAs("bob", 1, clients.Policy().Named("renamed"))
+	require.True(t, d.Allowed, "it is paid back when the 5 are taken")
+	require.Equal(t, 4, d.Remaining)
+	require.Equal(t, 4, clients.Tokens("bob"))
+	layers := weir.NewLayers(weir.By(clients, func(key string) (string, bool) { return key, true }), weir.Global[string](weir.New(lawPro)))
+	require.False(t, layers.Take("bob", 5).Allowed)
+	reserved.Cancel()
+	require.True(t, layers.Take("bob", 5).Allowed, "a denial behind somebody who waits is not remembered")
+}
+
+// What a plan said to a client it says still when the policy of all is another in name only.
+func TestADenialOutlivesANewName(t *testing.T) {
+	clock := weir.NewManualClock()
+	clients := newClients[string](t, weir.TokenBucket(weir.PerDay(100)), clock)
+	plan := weir.SlidingWindow(weir.PerHour(2))
+	require.True(t, clients.AllowN("alice", 50))
+	require.Equal(t, time.Hour, clients.TakeAs("alice", 1, plan).RetryAfter)
+	require.NoError(t, clients.SetPolicy(clients.Policy().Named("renamed")))
+	clock.Advance(time.Hour - 1)
+	require.EqualValues(t, 1, clients.TakeAs("alice", 1, plan).RetryAfter)
+	clock.Advance(1)
+	require.True(t, clients.AllowAs("alice", plan))
 }
 
 // Between its making and its settling the key was under a policy with another kind of state.

@@ -4,11 +4,11 @@ import "github.com/goweir/weir"
 
 // carry brings the key to another policy for good.
 func (k *Key) carry(p weir.Policy, now number) {
-	k.changed()
 	if alike(k.Policy(), p) {
 		k.rename(p)
 		return
 	}
+	k.changed()
 	k.life.n++
 	k.tree, k.newest = k.tree.carried(p, now), now
 	k.layOut(now)
