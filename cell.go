@@ -5,7 +5,6 @@ import (
 	"sync/atomic"
 
 	"github.com/goweir/weir/internal/striped"
-	"github.com/goweir/weir/internal/table"
 )
 
 // A cell is a single state with its lock: a Limiter's, or the one that
@@ -119,8 +118,7 @@ func (c *cell) setDecider(d *decider) {
 	o.carry(d.policy, o.advance(o.reading))
 	h := newHeld(d)
 	h.slot[0] = apart
-	atomic.StoreUint64(&c.held.Load().slot[0], table.Moved)
-	c.held.Store(h)
+	c.held.Store(h) // the old slot stays apart, so that whoever comes by it looks again
 	o.decider, o.slot = &h.decider, h.slot
 	c.logs.trim()
 	c.shut(o)
