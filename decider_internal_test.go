@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/goweir/weir/internal/striped"
 	"github.com/stretchr/testify/require"
 )
 
@@ -119,6 +120,38 @@ func asWord(l *Limiter) *Limiter {
 	b := l.Policy().meter.(tokenBucket)
 	l.cell.held.Load().bucket = &b
 	return l
+}
+
+// lateClock moves on by one at each reading.
+type lateClock struct{ *ManualClock }
+
+func (c lateClock) Now() time.Duration {
+	defer c.Advance(1)
+	return c.ManualClock.Now()
+}
+
+// TestWhoHasMetOthersReadsTheClockFirst: once to be admitted, and again before a denial, which who comes
+// next makes with one reading.
+func TestWhoHasMetOthersReadsTheClockFirst(t *testing.T) {
+	clock := lateClock{NewManualClock()}
+	l := asWord(New(TokenBucket(Per(1, 10)), WithClock(clock)))
+	var line striped.Line
+	allow := func() bool { return l.cell.decide(&line, 1, true, nil) }
+	start := clock.ManualClock.Now() + 100
+	clock.Advance(100)
+	line.Flag.Store(true)
+	require.True(t, allow())
+	require.Equal(t, start+1, clock.ManualClock.Now())
+	require.False(t, allow())
+	require.Equal(t, start+3, clock.ManualClock.Now())
+	line.Flag.Store(true)
+	clock.Advance(6)
+	require.True(t, allow(), "what was too early by one was read earlier than needed")
+	require.Equal(t, start+11, clock.ManualClock.Now())
+	clock.Advance(8)
+	require.False(t, allow())
+	require.Equal(t, start+20, clock.ManualClock.Now())
+	require.True(t, allow())
 }
 
 // TestAStateOwesWhatHasNotComeBack: as a word, in a slot, and apart.

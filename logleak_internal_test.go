@@ -98,3 +98,49 @@ func TestPlainClientsThatGoLeaveNoLogBehind(t *testing.T) {
 		}
 	}
 }
+
+// TestASweepMovesTheLogsOfAllWhoStay: of plain clients, of those who wait, and of those under a policy of their own.
+func TestASweepMovesTheLogsOfAllWhoStay(t *testing.T) {
+	const most = 200
+	window := SlidingWindow(PerDay(most))
+	for name, c := range map[string]*clients{
+		"slot": NewPerClient[int](window, WithSweepEvery(0)).clients,
+		"word": NewPerClient[int](TokenBucket(PerDay(most)), WithSweepEvery(0)).clients,
+	} {
+		hash := func(i int) uint64 { return uint64(i)<<32 + 2 } // in one shard
+		taken := func(i int) int { return 1 + i%3 }
+		waits := make(map[int]Reservation)
+		for i := range 200 {
+			switch {
+			case i%2 == 0:
+				require.True(t, c.decide(hash(i), taken(i), true, nil))
+			default:
+				require.True(t, c.decideAs(hash(i), window.spec, taken(i), nil))
+			}
+			if i%4 == 0 {
+				waits[i] = c.reserve(c, hash(i), most, Never, false)
+				require.Positive(t, waits[i].Delay())
+			}
+		}
+		for i := range 150 {
+			c.reset(hash(i))
+		}
+		logs := &c.states.Shard(hash(0)).Annex.logs
+		require.True(t, logs.arenas[0].Sparse())
+		require.Zero(t, c.sweep())
+		require.False(t, logs.arenas[0].Sparse())
+		for i := 150; i < 200; i++ {
+			waits[i].Cancel()
+			p, left := c.decider.Load().policy, Decision{}
+			if i%2 != 0 {
+				p = window.spec
+			}
+			require.True(t, c.decideAs(hash(i), p, 0, &left))
+			require.Equal(t, most-taken(i), left.Remaining, "%s %d", name, i)
+		}
+		for i := range 200 {
+			c.reset(hash(i)) // also those who were waited for at the first time
+		}
+		requireNoLogs(t, logs, name)
+	}
+}

@@ -89,6 +89,24 @@ func TestALostRaceIsDecidedAtALaterReading(t *testing.T) {
 	require.False(t, l.Allow())
 }
 
+// TestAWordIsReservedOfAtALaterReading: than those that went into it.
+func TestAWordIsReservedOfAtALaterReading(t *testing.T) {
+	clock := &turningClock{ManualClock: NewManualClock()}
+	p := TokenBucket(Per(1, 10))
+	l, c := asWord(New(p, WithClock(clock))), oneWord(p, clock)
+	for k, core := range map[keeper]*core{&l.cell: &l.core, c: &c.core} {
+		allow := func() bool { return k.try(core.tally.Line(), someHash, 1) }
+		require.True(t, allow())
+		clock.then = func() {
+			clock.Advance(1000)
+			require.True(t, allow())
+		}
+		r := core.reserve(k, someHash, 1, 10, false)
+		require.NoError(t, r.Err())
+		require.EqualValues(t, 10, r.Delay())
+	}
+}
+
 // TestAFullTableLosesAClientElsewhere: where the new client's shard has none.
 func TestAFullTableLosesAClientElsewhere(t *testing.T) {
 	const most = 2 * clientsPerShard

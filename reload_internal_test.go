@@ -45,3 +45,19 @@ func TestAPolicyIsNotCarriedToBeforeItIsInForce(t *testing.T) {
 		Allowed: true, Remaining: 2, Policy: "token-bucket 5/s", Limit: 5, ResetAfter: 520 * time.Millisecond,
 	}, p.Peek(1, 0))
 }
+
+// TestADecisionUnderAPolicyNoLongerInForceIsMadeAnew: nor does what a client was denied under that deny it.
+func TestADecisionUnderAPolicyNoLongerInForceIsMadeAnew(t *testing.T) {
+	for _, of := range []func(Limit) Policy{TokenBucket, SlidingWindow} {
+		c := NewPerClient[int](of(PerDay(1)), WithSweepEvery(0)).clients
+		require.True(t, c.allow(someHash))
+		require.False(t, c.allow(someHash))
+		before, line := c.decider.Load(), c.tally.Line()
+		c.decider.Store(before.after(of(PerDay(2)))) // and no shard is carried yet
+		ok, again := c.decideBy(line, c.decider.Load(), someHash, 1, true, nil)
+		require.Equal(t, []bool{true, false}, []bool{ok, again})
+		require.False(t, c.allow(someHash))
+		ok, again = c.decideBy(line, before, someHash, 1, true, nil)
+		require.Equal(t, []bool{false, true}, []bool{ok, again})
+	}
+}

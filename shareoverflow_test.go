@@ -140,18 +140,40 @@ func TestShareOverflowGivesNoSecondBurstAtAnyReading(t *testing.T) {
 
 // Whoever lost its place is decided no earlier than at the reading when it did, by the shared state too.
 func TestShareOverflowAdmitsNothingExtraWhenTheClockStepsBack(t *testing.T) {
-	forEachKind(t, func(t *testing.T, k policyKind) {
-		clock := newSteppingClock(100 * time.Hour)
-		clients := newClients[string](t, k.policy, clock, weir.WithMaxClients(1, weir.ShareOverflow))
-		alice := func() bool { return clients.Allow("alice") }
-		require.Equal(t, k.atOnce, drain(alice))
-		clock.set(101 * time.Hour)
-		require.Equal(t, k.atOnce, drain(func() bool { return clients.Allow("bob") }), "in alice's place, as she is full")
-		clock.set(100 * time.Hour)
-		again := drain(alice)
-		clock.set(101 * time.Hour)
-		require.LessOrEqual(t, again+drain(alice), k.atOnce)
-	})
+	for name, verb := range map[string]func(*weir.PerClient[string]) bool{
+		"allow":   func(clients *weir.PerClient[string]) bool { return clients.Allow("alice") },
+		"reserve": func(clients *weir.PerClient[string]) bool { return clients.ReserveWithin("alice", 1, 0).OK() },
+	} {
+		forEachKind(t, func(t *testing.T, k policyKind) {
+			clock := newSteppingClock(100 * time.Hour)
+			clients := newClients[string](t, k.policy, clock, weir.WithMaxClients(1, weir.ShareOverflow))
+			alice := func() bool { return verb(clients) }
+			require.Equal(t, k.atOnce, drain(alice))
+			clock.set(101 * time.Hour)
+			require.Equal(t, k.atOnce, drain(func() bool { return clients.Allow("bob") }), "in alice's place, as she is full")
+			clock.set(100 * time.Hour)
+			again := drain(alice)
+			clock.set(101 * time.Hour)
+			require.LessOrEqual(t, again+drain(alice), k.atOnce, name)
+		})
+	}
+}
+
+// The same beside a receipt in the shared state, with which something was given back.
+func TestShareOverflowAdmitsNothingExtraBesideAReceipt(t *testing.T) {
+	clock := newSteppingClock(0)
+	clients := newClients[string](t, weir.TokenBucket(weir.PerHour(10)), clock, weir.WithMaxClients(1, weir.ShareOverflow))
+	alice := func() bool { return clients.Allow("alice") }
+	require.Equal(t, 10, drain(alice))
+	first := clients.Reserve("bob", 3)
+	require.Zero(t, clients.Reserve("bob", 3).Delay())
+	first.Settle(0)
+	clock.set(time.Hour)
+	require.Equal(t, 1, clients.Sweep())
+	clock.set(0)
+	require.Equal(t, 10, drain(alice))
+	clock.set(time.Hour)
+	require.False(t, alice())
 }
 
 // What the shared log has forgotten stays forgotten when somebody's eviction
