@@ -25,7 +25,6 @@
 // does up to MaxRetries times, consumes it again. Never is anything given back twice.
 //
 // A state is a key of Redis, of its own for each sliding window but the first. It
-// expires when it is full again, never earlier: one of token buckets up to a second
-// and an eighth of the time in which an empty one fills after that. A denial writes
-// nothing, unless the key's policy has changed: then that it was denied is noted once.
+// expires when it is full again, never earlier: one of token buckets at the end of
+// that second. A denial writes nothing, unless the key's policy has changed: then that it was denied is noted once.
 package redislimit

@@ -22,9 +22,8 @@
 -- Instants and spans are whole microseconds, and a debt has ticks, of 1/8 ns, beside them. So every number is an integer
 -- below 2^53, which a Lua number holds exactly: no count or burst is above 2^40, and no span above 30 years, or 2^50 us.
 --
--- A state of token buckets that all have to admit expires at the end of a slice of time: within a second and an eighth of the
--- time in which all of them fill after it is full. Every version of this library keeps to the same slices. Any other state
--- expires when it is full.
+-- A state of token buckets that all have to admit expires at the end of the second in which it is full, which every version of
+-- this library keeps to. Any other state expires when it is full.
 --
 -- Returns {1 or 0, remaining, retry, leaf, reset, taken}: remaining is -1 for no bound, and retry for never. Or the state, if
 -- that was taken of token buckets; and if it was denied, what the state would be otherwise, under the id 0. Or {2, id} if
@@ -445,11 +444,9 @@ local function learn(args, at, id)
   if onlyBuckets(plan.policy) then
     plan.number = unpack('>I5', id)
     plan.format = '>I5i7' .. ('I4I4'):rep(#plan.leaves)
-    plan.slice = 1000000
     for _, l in ipairs(plan.leaves) do
       l.each = l.interval * TICKS + l.intervalTicks
       l.full = l.capacity * l.each
-      plan.slice = max(plan.slice, 1000000 + l.full / TICKS / 8)
     end
   end
   for _, l in ipairs(plan.leaves) do
@@ -701,8 +698,8 @@ end
 
 -- When a state of token buckets expires that is full at an instant: at the same for many, as setting it takes longer than all
 -- that was computed.
-local function later(plan, full)
-  return full - full % plan.slice + plan.slice
+local function later(full)
+  return full - full % 1000000 + 1000000
 end
 
 -- Writes a plan's state as it is at an instant. One that is anew takes the place of whatever there was.
@@ -719,7 +716,7 @@ local function save(id, plan, keys, at, anew, told)
     return
   end
   if plan.logs == 0 then
-    put(keys[1], head, plan.slice and later(plan, at + reset) or at + reset, told)
+    put(keys[1], head, plan.number and later(at + reset) or at + reset, told)
     return
   end
   for _, l in ipairs(leaves) do
@@ -859,8 +856,8 @@ local function takeBuckets(plan, n, key, value, reading, told)
   if state[1] == 0 then
     return now
   end
-  local expires = later(plan, reading + after)
-  if value and not told and later(plan, newest + before) == expires then
+  local expires = later(reading + after)
+  if value and not told and later(newest + before) == expires then
     call('SET', key, now, 'KEEPTTL')
   else
     put(key, now, expires, told)

@@ -14,7 +14,7 @@ import (
 
 func bucket(n int, per time.Duration) weir.Policy { return weir.TokenBucket(weir.Per(n, per)) }
 
-// TestAKeyExpiresWhenItIsFull: and not before, but one of token buckets somewhat later.
+// TestAKeyExpiresWhenItIsFull: and not before.
 func TestAKeyExpiresWhenItIsFull(t *testing.T) {
 	ctx, client := context.Background(), redistest.Start(t).Client()
 	hour := weir.PerHour(10)
@@ -46,30 +46,17 @@ func TestAKeyExpiresWhenItIsFull(t *testing.T) {
 			for _, key := range states {
 				left, err := client.PTTL(ctx, key).Result()
 				require.NoError(t, err)
-				if p.Algorithm() == weir.AlgorithmTokenBucket || p.Algorithm() == weir.AlgorithmLeakyBucket {
-					requireExpires(t, left, full, p)
-				} else {
-					require.InDelta(t, full.Seconds(), left.Seconds(), 2, key)
-				}
+				require.InDelta(t, full.Seconds(), left.Seconds(), 2, key)
 			}
 		})
 	}
 }
 
-// requireExpires checks what is left of a key of token buckets against how long it takes to be full.
-func requireExpires(t *testing.T, left, full time.Duration, longest weir.Policy) {
-	t.Helper()
-	l, _ := longest.Limit()
-	const late = 2 * time.Second // between the two
-	require.GreaterOrEqual(t, left+late, full)
-	require.LessOrEqual(t, left, full+time.Second+l.Period()/8)
-}
-
-// TestNoTokenBucketExpiresBeforeItIsFull: whatever it was before.
-func TestNoTokenBucketExpiresBeforeItIsFull(t *testing.T) {
+// TestATokenBucketExpiresAtTheEndOfTheSecond: in which it is full, whatever it was before.
+func TestATokenBucketExpiresAtTheEndOfTheSecond(t *testing.T) {
 	ctx, client := context.Background(), redistest.Start(t).Client()
 	day := bucket(1000, 24*time.Hour)
-	for _, p := range []weir.Policy{day, weir.All(bucket(500, 12*time.Hour), day)} { // which have the same interval
+	for _, p := range []weir.Policy{day, weir.All(bucket(500, 12*time.Hour), day), bucket(1000, 10*time.Second)} {
 		t.Run(p.String(), func(t *testing.T) {
 			require.NoError(t, client.FlushAll(ctx).Err())
 			c := redislimit.New(client, p, redislimit.WithTimeout(10*time.Second))
@@ -77,14 +64,20 @@ func TestNoTokenBucketExpiresBeforeItIsFull(t *testing.T) {
 				d, err := c.Take(ctx, "a", 1)
 				require.NoError(t, err)
 				require.True(t, d.Allowed)
-				if use%7 == 0 {
+				if use%7 == 6 {
 					require.NoError(t, c.Refund(ctx, "a", 1))
 				}
+				before, err := client.Time(ctx).Result()
+				require.NoError(t, err)
 				d, err = c.Peek(ctx, "a", 0)
 				require.NoError(t, err)
-				left, err := client.PTTL(ctx, "weir:a").Result()
+				after, err := client.Time(ctx).Result()
 				require.NoError(t, err)
-				requireExpires(t, left, d.ResetAfter, day)
+				expires, err := client.PExpireTime(ctx, "weir:a").Result()
+				require.NoError(t, err)
+				require.Zero(t, expires%time.Second)
+				require.Greater(t, expires, time.Duration(before.UnixNano())+d.ResetAfter)
+				require.LessOrEqual(t, expires, time.Duration(after.UnixNano())+d.ResetAfter+time.Second)
 			}
 		})
 	}
