@@ -46,9 +46,11 @@ func TestAReplicaThatTakesOverGoesOnWhereItsMasterWas(t *testing.T) {
 			return err == nil
 		}, generous, time.Millisecond)
 		before := during(c, "a", 8, pause(50*time.Millisecond))
-		do(t, clientOf(t, cluster.Masters[master].Addr), "SET", "weir:{a}end", "") // in its slot
+		conn := clientOf(t, cluster.Masters[master].Addr).Conn() // WAIT waits for what its own connection wrote
+		defer conn.Close()
+		require.NoError(t, conn.Set(ctx, "weir:{a}end", "", 0).Err()) // in its slot
 		require.Eventually(t, func() bool {
-			synced, err := clientOf(t, cluster.Masters[master].Addr).Wait(ctx, 1, time.Second).Result()
+			synced, err := conn.Wait(ctx, 1, time.Second).Result()
 			return err == nil && synced == 1
 		}, generous, time.Millisecond)
 		cluster.Masters[master].Kill()
