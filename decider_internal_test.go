@@ -154,6 +154,19 @@ func TestWhoHasMetOthersReadsTheClockFirst(t *testing.T) {
 	require.True(t, allow())
 }
 
+// TestAReservationReadsTheClockOnce: and not under a lock, as it may panic.
+func TestAReservationReadsTheClockOnce(t *testing.T) {
+	clock := lateClock{NewManualClock()}
+	p := TokenBucket(Per(2, 10))
+	l, c := New(p, WithClock(clock)), NewPerClient[int](p, WithClock(clock), WithSweepEvery(0)).clients
+	for k, core := range map[keeper]*core{&l.cell: &l.core, c: &c.core} {
+		require.True(t, k.try(core.tally.Line(), someHash, 1))
+		before := clock.ManualClock.Now()
+		require.NotNil(t, core.reserve(k, someHash, 1, 0, false).ticket)
+		require.Equal(t, before+1, clock.ManualClock.Now())
+	}
+}
+
 // TestAStateOwesWhatHasNotComeBack: as a word, in a slot, and apart.
 func TestAStateOwesWhatHasNotComeBack(t *testing.T) {
 	bucket := TokenBucket(Per(2, 20))

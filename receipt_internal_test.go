@@ -102,6 +102,19 @@ func TestReceiptsAreForgottenOnceTheyAreWorthNothing(t *testing.T) {
 	require.EqualValues(t, 1, annex.seq, "no receipt is taken for an older one")
 }
 
+// TestABriefReceiptIsWorthSomethingForAMinute: at the most.
+func TestABriefReceiptIsWorthSomethingForAMinute(t *testing.T) {
+	for full, until := range map[time.Duration]time.Duration{time.Hour: briefly, 61 * time.Second: briefly, time.Second: time.Second} {
+		l := New(TokenBucket(Every(full)), WithClock(NewManualClock()))
+		o := l.cell.open(0, 1, nil)
+		o.brief = true
+		_, err := o.reserve(1, 0)
+		require.NoError(t, err)
+		require.EqualValues(t, until, o.ledger.marks[0].until-o.reading)
+		o.close()
+	}
+}
+
 // TestATicketIsUsedAgain: what was issued for an earlier use means nothing to it.
 func TestATicketIsUsedAgain(t *testing.T) {
 	l := new(ledger)

@@ -240,16 +240,19 @@ func TestRefundsLeaveNothingBehind(t *testing.T) {
 
 // A bucket that owes all that it may takes less than n: that is all that Settle gives back.
 func TestAReceiptGivesBackNoMoreThanWasTaken(t *testing.T) {
-	clock := weir.NewManualClock()
-	l := weir.New(weir.TokenBucket(weir.PerDay(1).WithBurst(10)), weir.WithClock(clock))
-	require.True(t, l.AllowN(10))
-	r := l.Reserve(10)
-	clock.Advance(r.Delay() - time.Hour)
-	l.Charge(10_000)
-	clock.Advance(time.Hour)
-	require.Equal(t, 9000*time.Hour, l.Peek(10).RetryAfter)
-	r.Settle(0)
-	require.Equal(t, 8999*time.Hour, l.Peek(10).RetryAfter)
+	bucket := weir.TokenBucket(weir.PerDay(1).WithBurst(10))
+	for _, p := range []weir.Policy{bucket, weir.All(bucket, weir.TokenBucket(weir.Every(23*time.Hour).WithBurst(10)))} {
+		clock := weir.NewManualClock()
+		l := weir.New(p, weir.WithClock(clock))
+		require.True(t, l.AllowN(10))
+		r := l.Reserve(10)
+		clock.Advance(r.Delay() - time.Hour)
+		l.Charge(10_000)
+		clock.Advance(time.Hour)
+		require.Equal(t, 9000*time.Hour, l.Peek(10).RetryAfter)
+		r.Settle(0)
+		require.Equal(t, 8999*time.Hour, l.Peek(10).RetryAfter)
+	}
 }
 
 // What a sweep finds to be over stays so when the clock steps back.
