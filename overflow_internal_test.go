@@ -89,21 +89,26 @@ func TestALostRaceIsDecidedAtALaterReading(t *testing.T) {
 	require.False(t, l.Allow())
 }
 
-// TestAWordIsReservedOfAtALaterReading: than those that went into it.
-func TestAWordIsReservedOfAtALaterReading(t *testing.T) {
-	clock := &turningClock{ManualClock: NewManualClock()}
+// TestAWordIsOpenedAtAReadingOfItsOwn: which is later than those that went into it, as one
+// from before the lock need not be.
+func TestAWordIsOpenedAtAReadingOfItsOwn(t *testing.T) {
+	clock := NewManualClock()
 	p := TokenBucket(Per(1, 10))
 	l, c := asWord(New(p, WithClock(clock))), oneWord(p, clock)
-	for k, core := range map[keeper]*core{&l.cell: &l.core, c: &c.core} {
-		allow := func() bool { return k.try(core.tally.Line(), someHash, 1) }
-		require.True(t, allow())
-		clock.then = func() {
-			clock.Advance(1000)
-			require.True(t, allow())
-		}
-		r := core.reserve(k, someHash, 1, 10, false)
-		require.NoError(t, r.Err())
-		require.EqualValues(t, 10, r.Delay())
+	early := int64(clock.Now())
+	clock.Advance(1000)
+	require.True(t, l.Allow())
+	require.True(t, c.allow(someHash))
+	for _, reading := range []int64{early, unread} {
+		l.cell.mu.Lock()
+		o := l.cell.openLocked(reading)
+		require.EqualValues(t, clock.Now(), o.reading)
+		o.close()
+		shard := c.lock(someHash)
+		place, _ := shard.Find(someHash)
+		o = c.opened(shard, someHash, place.Slot(), reading)
+		require.EqualValues(t, clock.Now(), o.reading)
+		o.close()
 	}
 }
 
