@@ -134,7 +134,7 @@ func TestWhatIsBrokenIsFound(t *testing.T) {
 func TestItIsRightIfTheClockIsReadFirst(t *testing.T) {
 	first := overlay.Change{Old: "	if line.Flag.Load() {\n", New: "	{\n"}
 	denies := overlay.Change{Old: "	before := uint64(table.Moved)\n", New: "	before := atomic.LoadUint64(word)\n"}
-	cases := "-test.run=TwoOnALimiter/word|TwoOnClients/word|GoesBy/word|TwoOnLayers/word|Exactly.*/word|LostRace"
+	cases := "-test.run=TwoOnALimiter/word|GoesBy/word|Exactly.*/word|LostRace"
 
 	var out bytes.Buffer
 	require.NoError(t, runOnCopy(t.TempDir(), &out, []string{"-test.v", cases}, first), &out)
