@@ -76,10 +76,11 @@ func (a *asked) describe(takes int, out *Decision) {
 
 // decide has any other state decided, or looked at.
 func (a *asked) decide(n int, consume bool, out *Decision) bool {
+	line := a.core.tally.Line()
 	if a.clients == nil {
-		return a.cell.decide(a.core.tally.Line(), int64(n), consume, out)
+		return a.cell.decide(line, int64(n), consume, out)
 	}
-	return a.clients.decideKey(a.core.tally.Line(), a.hash, int64(n), consume, out)
+	return a.clients.decideKey(line, a.hash, int64(n), consume, out)
 }
 
 // chargeWord changes the word that was seen, or one that others have put there

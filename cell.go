@@ -89,9 +89,7 @@ func (c *cell) open(uint64, int64, *spec) opened {
 func (c *cell) openLocked(reading int64) opened {
 	h := c.held.Load()
 	first := atomic.SwapUint64(&h.slot[0], apart)
-	if reading == unread || first != apart && h.bucket != nil {
-		reading = h.now()
-	}
+	reading = h.opening(reading, first)
 	if first != apart {
 		c.away = c.ledger.open(0, h.policy, &c.logs)
 		h.load(c.away, first, h.slot, reading)

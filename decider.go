@@ -129,6 +129,15 @@ func (d *decider) ahead() int64 {
 	return d.now()
 }
 
+// opening returns the reading at which a state is opened, given what ahead returned and
+// the first word of its slot, which is now apart.
+func (d *decider) opening(reading int64, first uint64) int64 {
+	if reading == unread || first != apart && d.bucket != nil {
+		return d.now() // the word does not change any more
+	}
+	return reading
+}
+
 // early reads the clock before a slot of one word is looked for, if the line's
 // goroutines have met others there: they have less time to change the word then.
 func (d *decider) early(line *striped.Line) int64 {

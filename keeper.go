@@ -145,14 +145,12 @@ func (c *clients) opened(shard *table.Shard[annex], hash uint64, slot []uint64, 
 		shard.Annex.ledger = l
 		c.reserved.Store(true)
 	}
-	o := opened{keeper: c, decider: d, reading: reading, shard: shard, hash: table.Key(hash), slot: slot}
+	o := opened{keeper: c, decider: d, shard: shard, hash: table.Key(hash), slot: slot}
 	first := uint64(apart)
 	if slot != nil {
 		first = atomic.SwapUint64(&slot[0], apart)
 	}
-	if reading == unread || d.bucket != nil && first != apart {
-		o.reading = d.now()
-	}
+	o.reading = d.opening(reading, first)
 	if first == apart {
 		if o.account = l.accounts[o.hash]; o.account != nil {
 			o.away = true

@@ -57,8 +57,8 @@ var brokens = []struct {
 		New: "		if drop != nil && words[0] != 0 {",
 	}},
 	{"a limiter's word goes on being taken from while it is apart", "TwoOnALimiter/word", overlay.Change{
-		Old: "	first := atomic.SwapUint64(&h.slot[0], apart)\n	if reading == unread",
-		New: "	first := atomic.LoadUint64(&h.slot[0])\n	if reading == unread",
+		Old: "	first := atomic.SwapUint64(&h.slot[0], apart)\n	reading = ",
+		New: "	first := atomic.LoadUint64(&h.slot[0])\n	reading = ",
 	}},
 	{"who comes while a state is apart is denied", "TwoOnClients/bucket/", overlay.Change{
 		Old: "return until < leastReserved && n > 0 &&",
