@@ -38,9 +38,9 @@ func Annotate(ctx context.Context, name string, d weir.Decision) {
 	)
 }
 
-// Middleware returns a function like m.Handler whose handlers also annotate the span of each request with the Decision,
-// under a name: of those that are allowed before next is called, of the others before m.Denied
-// is. Put it inside of what begins the span, as otelhttp does. m is as it is now.
+// Middleware returns a function like m.Handler whose handlers also annotate the span of each
+// request with the Decision, under a name: of those that are allowed before next is called, of
+// the others before m.Denied is. Put it inside of what begins the span, as otelhttp does. m is as it is now.
 func Middleware(name string, m *httplimit.Middleware) func(next http.Handler) http.Handler {
 	annotating := *m
 	deny := m.Denied

@@ -14,25 +14,6 @@ const (
 	debtBytes = 8  // of each: microseconds << 13 | ticks
 )
 
-// onlyBuckets reports whether a policy is one token bucket, or several that all have to
-// admit. What admits nothing or everything is none.
-func onlyBuckets(p weir.Policy) bool {
-	l, single := p.Limit()
-	switch {
-	case single:
-		return (p.Algorithm() == weir.AlgorithmTokenBucket || p.Algorithm() == weir.AlgorithmLeakyBucket) &&
-			l != weir.Unlimited() && l.Count() > 0 && l.Burst() > 0
-	case p.Algorithm() == weir.AlgorithmFirstOf:
-		return false
-	}
-	for _, part := range p.Parts() {
-		if !onlyBuckets(part) {
-			return false
-		}
-	}
-	return true
-}
-
 // read returns what was decided about n: the state is that after it was taken, or if
 // the id is not the policy's, what it would have been.
 func (pl *plan) read(state string, n int) (d weir.Decision, taken int) {

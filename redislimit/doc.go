@@ -26,5 +26,6 @@
 //
 // A state is a key of Redis, of its own for each sliding window but the first. It
 // expires when it is full again, never earlier: one of token buckets at the end of
-// that second. A denial writes nothing, unless the key's policy has changed: then that it was denied is noted once.
+// that second. A denial writes nothing, unless the key's policy has changed: then that
+// it was denied is noted once.
 package redislimit

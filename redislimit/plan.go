@@ -29,7 +29,7 @@ type plan struct {
 	logs   int
 
 	buckets  bool // all leaves are token buckets, which have to admit together
-	capacity int  // of these
+	capacity int  // the least of a leaf
 
 	told atomic.Bool // the store has its text
 }
@@ -49,13 +49,9 @@ func newPlan(p weir.Policy) (*plan, error) {
 	if err := p.Validate(); err != nil {
 		return nil, fmt.Errorf("redislimit: %s", strings.TrimPrefix(err.Error(), "weir: "))
 	}
-	plan := &plan{policy: p, number: plans.Add(1)}
+	plan := &plan{policy: p, number: plans.Add(1), buckets: true, capacity: math.MaxInt}
 	if err := plan.add(p); err != nil {
 		return nil, err
-	}
-	plan.buckets, plan.capacity = onlyBuckets(p), plan.leaves[0].limit
-	for _, l := range plan.leaves {
-		plan.capacity = min(plan.capacity, l.limit)
 	}
 	sum := sha256.Sum256([]byte(strings.Join(plan.words, " ")))
 	plan.id = string(sum[:5])
@@ -77,7 +73,7 @@ func (pl *plan) add(p weir.Policy) error {
 		}
 		return nil
 	}
-	capacity, each := l.Burst(), uint64(0)
+	capacity, ticks := l.Burst(), uint64(0)
 	if p.Algorithm() == weir.AlgorithmLeakyBucket {
 		capacity = min(capacity, 1)
 	}
@@ -91,16 +87,17 @@ func (pl *plan) add(p weir.Policy) error {
 	case max(int64(l.Count()), int64(l.Burst())) > mostCount:
 		return fmt.Errorf("redislimit: %v: a count or burst of more than %d, which is what the store counts exactly", p, int64(mostCount))
 	default:
-		each = interval(l)
-		if err := pl.addLimited(p, l, capacity); err != nil {
+		ticks = interval(l)
+		if err := pl.addLimited(p, l, capacity, ticks); err != nil {
 			return err
 		}
 	}
-	pl.leaves = append(pl.leaves, leaf{p.Name(), capacity, each})
+	pl.leaves = append(pl.leaves, leaf{p.Name(), capacity, ticks})
+	pl.capacity = min(pl.capacity, capacity)
 	return nil
 }
 
-func (pl *plan) addLimited(p weir.Policy, l weir.Limit, capacity int) error {
+func (pl *plan) addLimited(p weir.Policy, l weir.Limit, capacity int, ticks uint64) error {
 	period, unit := int64(l.Period()/time.Microsecond), int64(1)
 	if l.Period()%time.Microsecond != 0 {
 		period, unit = int64(l.Period()), int64(time.Microsecond)
@@ -108,7 +105,6 @@ func (pl *plan) addLimited(p weir.Policy, l weir.Limit, capacity int) error {
 	windows := "F"
 	switch p.Algorithm() {
 	case weir.AlgorithmTokenBucket, weir.AlgorithmLeakyBucket:
-		ticks := interval(l)
 		pl.say("T", int64(ticks/ticksPerMicro), int64(ticks%ticksPerMicro), int64(capacity))
 		return nil
 	case weir.AlgorithmSlidingWindow:
@@ -127,6 +123,7 @@ func (pl *plan) addLimited(p weir.Policy, l weir.Limit, capacity int) error {
 }
 
 func (pl *plan) say(kind string, numbers ...int64) {
+	pl.buckets = pl.buckets && (kind == "T" || kind == "A")
 	pl.words = append(pl.words, kind)
 	for _, n := range numbers {
 		pl.words = append(pl.words, strconv.FormatInt(n, 10))
