@@ -168,6 +168,10 @@ func (a *asked) keeper() keeper {
 func (a *asked) reserve(brief bool, out *Decision) bool {
 	o := a.keeper().open(a.hash, int64(a.n), nil)
 	defer o.close()
+	if p := o.decider.policy; brief && p.size == 0 { // as Allow, which looks for no state
+		_, wait := p.decide(state{}, o.reading, int64(a.n), out)
+		return wait == 0
+	}
 	o.brief = brief
 	t, err := o.reserve(int64(a.n), 0)
 	if err != nil {

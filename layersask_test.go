@@ -1,6 +1,7 @@
 package weir_test
 
 import (
+	"math"
 	"testing"
 	"time"
 
@@ -30,5 +31,16 @@ func TestLayersThatAskAKeyUnderAPlanLeaveItAsItIs(t *testing.T) {
 			require.Equal(t, other.Peek(1, 1), asked.Peek(1, 1), "%d, %v", n, pending)
 			require.Equal(t, other.TakeAs(1, 1, plan), asked.TakeAs(1, 1, plan), "%d, %v", n, pending)
 		}
+	}
+}
+
+// A policy that remembers nothing leaves a key under its plan, in Layers as in Allow.
+func TestLayersOfAnUnlimitedPolicyLeaveAKeyUnderItsPlan(t *testing.T) {
+	plan := weir.FixedWindow(weir.PerSecond(1))
+	clients := newClients[int](t, weir.TokenBucket(weir.Unlimited()), weir.NewManualClock())
+	layers := weir.NewLayers(weir.By(clients, byAddr), weir.By(clients, byUser))
+	for _, admitted := range []bool{true, false} {
+		require.Equal(t, admitted, clients.TakeAs(1, 1, plan).Allowed)
+		require.Equal(t, math.MaxInt, layers.Take(visit{1, 2, 1}, 1).Remaining)
 	}
 }
