@@ -86,6 +86,8 @@ func (c *cell) open(uint64, int64, *spec) opened {
 	return c.openLocked(reading)
 }
 
+func (c *cell) openCharged(uint64) opened { return c.open(0, 0, nil) }
+
 func (c *cell) openLocked(reading int64) opened {
 	h := c.held.Load()
 	first := atomic.SwapUint64(&h.slot[0], apart)

@@ -18,17 +18,16 @@ type core struct {
 type keeper interface {
 	// open locks a key's state and brings it here as an account. A key without one
 	// gets one if n, more than 0, would be admitted to it under a policy, or the
-	// keeper's if that is nil. With whereItIs for n it does not, but if it shares a
-	// state that is what comes.
+	// keeper's if that is nil.
 	open(hash uint64, n int64, as *spec) opened
+	// openCharged is open for what was charged: a key without a state gets none, but
+	// if it shares one that is what comes.
+	openCharged(hash uint64) opened
 	// shut puts it back and unlocks it.
 	shut(opened)
 	// try decides about n, and consumes it if it is admitted. It does not count.
 	try(line *striped.Line, hash uint64, n int64) bool
 }
-
-// whereItIs is for what is to be found wherever it would be charged.
-const whereItIs = -1
 
 // An opened account is one under its lock.
 type opened struct {
@@ -66,9 +65,6 @@ func (c *clients) open(hash uint64, n int64, as *spec) opened {
 		if !asked {
 			as = shard.Annex.decider.policy
 		}
-		if n == whereItIs && c.maxClients > 0 && c.overflow == ShareOverflow && c.crowded(reading) {
-			return c.openShared(shard, reading)
-		}
 		if n <= 0 || n > as.capacity || as.size == 0 {
 			if (asked || n > 0) && as.size > 0 && c.crowded(reading) {
 				return c.openCrowded(shard, hash, reading)
@@ -103,6 +99,22 @@ func (c *clients) open(hash uint64, n int64, as *spec) opened {
 			c.evictElsewhere(reading)
 		}
 	}
+}
+
+func (c *clients) openCharged(hash uint64) opened {
+	reading := c.decider.Load().ahead()
+	shard := c.lock(hash)
+	place, found := shard.Find(hash)
+	if found {
+		return c.opened(shard, hash, place.Slot(), reading)
+	}
+	if reading == unread {
+		reading = shard.Annex.decider.now()
+	}
+	if c.maxClients > 0 && c.overflow == ShareOverflow && c.crowded(reading) {
+		return c.openShared(shard, reading)
+	}
+	return c.opened(shard, hash, nil, reading)
 }
 
 // openCrowded opens what a new key that is not to be held would be decided by when

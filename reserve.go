@@ -303,8 +303,9 @@ func (c *core) sleep(ctx context.Context, r Reservation) error {
 	}
 }
 
-// await returns until when it has to be waited for, and whether it has to be: not after having slept until at, if that is still its instant. wake is
-// called when it is no longer.
+// await returns until when it has to be waited for, and whether it has to be: not
+// after having slept until at, if that is still its instant. wake is called when it
+// is no longer.
 func (r Reservation) await(at int64, slept bool, wake func()) (next int64, waits bool) {
 	o := r.keeper.open(r.hash, 0, nil)
 	defer o.close()
@@ -356,7 +357,7 @@ func refundKey(k keeper, hash uint64, n int64) {
 	if n <= 0 {
 		return
 	}
-	o := k.open(hash, whereItIs, nil)
+	o := k.openCharged(hash)
 	defer o.close()
 	o.account.refund(o.advance(o.reading), n)
 }

@@ -432,6 +432,20 @@ func TestTakeAsOfAKeyThatHasNoPlace(t *testing.T) {
 	}
 }
 
+// What is denied for ever to a new key is denied by the policy that it is asked under,
+// if a full client would make way for it.
+func TestTakeAsOfWhatIsNeverThereSaysWhichPolicyDenies(t *testing.T) {
+	clock := weir.NewManualClock()
+	clients := newClients[int](t, weir.TokenBucket(weir.PerSecond(1)), clock, weir.WithMaxClients(1, weir.ShareOverflow))
+	require.True(t, clients.Allow(1))
+	clock.Advance(time.Second)
+	for _, n := range []int{math.MinInt, -1, 2, math.MaxInt} {
+		d := clients.TakeAs(2, n, weir.TokenBucket(weir.PerSecond(1)).Named("plan"))
+		require.Equal(t, weir.Never, d.RetryAfter, n)
+		require.Equal(t, "plan", d.Policy, n)
+	}
+}
+
 // Whatever is asked for a new key while there is no place is counted once.
 func TestOverflowedCountsEveryDecisionUnderPressure(t *testing.T) {
 	three, seven := weir.TokenBucket(weir.PerHour(3)), weir.TokenBucket(weir.PerHour(7))
