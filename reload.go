@@ -61,7 +61,9 @@ func (c *clients) convert(shard *table.Shard[annex], to *decider, reading int64)
 		slot[0] = apart
 		o := c.opened(shard, hash, slot, reading)
 		if o.under(from.policy) {
-			o.carry(to.policy, o.advance(o.reading))
+			now := o.advance(o.reading)
+			o.carry(to.policy, now)
+			o.newest = mark(now) // as of a state in its slot
 		}
 		c.put(o)
 	})

@@ -298,3 +298,23 @@ func TestSetPolicyCountsFromItsInstant(t *testing.T) {
 		}
 	}
 }
+
+// So it does for a key of which a receipt is known, and one that somebody waits for, if
+// the clock steps back.
+func TestSetPolicyCountsFromItsInstantForAKeyThatIsApart(t *testing.T) {
+	policy := weir.All(weir.TokenBucket(weir.PerSecond(1)))
+	clock := weir.NewManualClock()
+	clients := newClients[int](t, policy, clock)
+	require.Zero(t, clients.Reserve(1, 1).Delay())
+	clients.Refund(1, 1) // what is noted of it keeps the key apart
+	require.True(t, clients.Allow(2))
+	clients.Refund(2, 1)
+	require.True(t, clients.Allow(3))
+	require.Equal(t, time.Second, clients.Reserve(3, 1).Delay())
+	clock.Advance(10)
+	require.NoError(t, clients.SetPolicy(policy.Named("another")))
+	clock.Advance(-10)
+	require.Equal(t, time.Second+10, clients.Take(1, 1).ResetAfter)
+	require.Equal(t, time.Second+10, clients.Take(2, 1).ResetAfter)
+	require.Equal(t, 2*time.Second, clients.Take(3, 1).RetryAfter)
+}

@@ -181,10 +181,8 @@ func (c *PerClient[K]) SetPolicy(p weir.Policy) {
 			continue
 		}
 		now := k.notice(c.reading())
-		plain := len(k.pending) == 0 && k.denied == nil
-		if k.carry(p, now); plain {
-			k.newest = now
-		}
+		k.carry(p, now)
+		k.newest = now
 		if k.tree.full(now).Sign() == 0 {
 			k.linger()
 		}
