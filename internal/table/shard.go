@@ -203,7 +203,7 @@ func (s *Shard[A]) rebuild(places int, drop func(hash uint64, words []uint64) bo
 		if used >= a.most() {
 			a = s.enlarge(a, used+1)
 		}
-		a.put(old.entries[at], a.free(old.entries[at]), words)
+		a.putUnseen(old.entries[at], words)
 		used++
 	}
 	s.sub(dropped)
@@ -226,7 +226,7 @@ func (s *Shard[A]) Convert(words int, epoch uint32, convert func(hash uint64, fr
 		from[0] = atomic.SwapUint64(&slot[0], Moved)
 		clear(to)
 		convert(old.entries[at], from, to)
-		a.put(old.entries[at], a.free(old.entries[at]), to)
+		a.putUnseen(old.entries[at], to)
 	}
 	s.used, s.most = s.Len(), a.most()
 	s.array().Store(a)
@@ -236,7 +236,7 @@ func (s *Shard[A]) Convert(words int, epoch uint32, convert func(hash uint64, fr
 func (s *Shard[A]) enlarge(old *array, keys int) *array {
 	a := s.newArray(s.placesFor(keys))
 	for at := range old.keysFrom(0) {
-		a.put(old.entries[at], a.free(old.entries[at]), old.slot(at))
+		a.putUnseen(old.entries[at], old.slot(at))
 	}
 	return a
 }

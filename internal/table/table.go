@@ -185,6 +185,13 @@ func (a *array) put(key, at uint64, words []uint64) []uint64 {
 	return slot
 }
 
+// putUnseen is put where a key belongs, in an array that nobody else sees yet.
+func (a *array) putUnseen(key uint64, words []uint64) {
+	at := a.free(key)
+	a.entries[at] = key
+	copy(a.slot(at), words)
+}
+
 // slot returns the slot of the entry at an index.
 func (a *array) slot(at uint64) []uint64 {
 	end := at + uint64(a.width)
