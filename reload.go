@@ -63,7 +63,7 @@ func (c *clients) convert(shard *table.Shard[annex], to *decider, reading int64)
 		if o.under(from.policy) {
 			now := o.advance(o.reading)
 			o.carry(to.policy, now)
-			o.newest = mark(now) // as of a state in its slot
+			o.notBefore(mark(now)) // as a state in its slot
 		}
 		c.put(o)
 	})

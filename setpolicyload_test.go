@@ -318,3 +318,15 @@ func TestSetPolicyCountsFromItsInstantForAKeyThatIsApart(t *testing.T) {
 	require.Equal(t, time.Second+10, clients.Take(2, 1).ResetAfter)
 	require.Equal(t, 2*time.Second, clients.Take(3, 1).RetryAfter)
 }
+
+// What is full by then stays full.
+func TestANewNameForAPolicyOfWhichAKeyIsFull(t *testing.T) {
+	policy := weir.All(weir.TokenBucket(weir.Per(1, 997)), weir.FixedWindow(weir.PerSecond(1)))
+	clock := weir.NewManualClock()
+	clients := newClients[int](t, policy, clock)
+	require.True(t, clients.Allow(1))
+	require.False(t, clients.TakeAs(1, 1, policy.Named("a")).Allowed) // and what is denied is noted, apart
+	clock.Advance(time.Second)
+	require.NoError(t, clients.SetPolicy(policy.Named("b")))
+	require.Equal(t, weir.Decision{Allowed: true, Remaining: 1, Policy: "token-bucket 1/997ns", Limit: 1}, clients.Peek(1, 0))
+}
