@@ -64,8 +64,8 @@ func Insert(n int) Case {
 	return Case{
 		Name:       "insert",
 		Title:      "New clients",
-		About:      "From none to " + Count(n) + " clients, each asking once. Growth and, where there is garbage, its collection are part of it.",
-		Contenders: contender.Keyed(),
+		About:      "From none to " + Count(n) + " clients, each asking once. Growth and, where there is garbage, its collection are part of it. The first floor has place for all from the start, and looks for none.",
+		Contenders: contender.Growing(),
 		Limit:      contender.Roomy,
 		New:        n,
 		Traffic:    func(worker int, _ uint64) traffic.Source { return traffic.New(first(worker)) },

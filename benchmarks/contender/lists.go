@@ -2,16 +2,21 @@ package contender
 
 // Singles are the contenders for one limiter that everybody shares.
 func Singles() []Contender {
-	return []Contender{FloorSingle, Weir, WeirAll, WeirCoarse, XTime, Uber, Juju, Failsafe}
+	return []Contender{FloorSingle, FloorSingleCounted, Weir, WeirAll, WeirCoarse, XTime, Uber, Juju, Failsafe}
 }
 
 // Hot are the contenders for one key that everybody asks for.
 func Hot() []Contender {
-	return append([]Contender{FloorHot, FloorHotRetried}, Keyed()...)
+	return append([]Contender{FloorHot, FloorHotRetried, FloorHotCounted, FloorFound}, Keyed()...)
 }
 
 // Population are the contenders for many keys.
-func Population() []Contender { return append([]Contender{FloorTable}, Keyed()...) }
+func Population() []Contender {
+	return append([]Contender{FloorTable, FloorTableCounted, FloorFound}, Keyed()...)
+}
+
+// Growing are those for clients that nobody saw before.
+func Growing() []Contender { return append([]Contender{FloorTable, FloorFound}, Keyed()...) }
 
 // Keyed are those that keep a state for each key.
 func Keyed() []Contender {
