@@ -123,6 +123,37 @@ func TestADenialIsToldAsItWasDecided(t *testing.T) {
 	denied := clients.TakeAs("a", 3, weir.TokenBucket(weir.PerHour(2)).Named("two"))
 	require.Equal(t, "two", denied.Policy)
 	require.Equal(t, []weir.Decision{denied}, told)
+
+	require.True(t, clients.AllowAs("a", weir.TokenBucket(weir.PerHour(1)).Named("one")))
+	require.False(t, clients.AllowAs("a", weir.TokenBucket(weir.PerHour(1)).Named("one")))
+	require.Equal(t, []string{"two", "one"}, []string{told[0].Policy, told[1].Policy})
+	require.Equal(t, time.Hour, told[1].RetryAfter)
+}
+
+// TestALimitersDenialIsToldAsItWasDecided: at the reading of then, and not if it asked for
+// what nobody can have.
+func TestALimitersDenialIsToldAsItWasDecided(t *testing.T) {
+	clock := &hookedClock{ManualClock: weir.NewManualClock()}
+	var tick func()
+	tick = func() {
+		clock.before = tick
+		clock.Advance(time.Second)
+	}
+	tick()
+	limiter := weir.New(weir.TokenBucket(weir.PerHour(1)), weir.WithClock(clock))
+	var told []weir.Decision
+	limiter.OnDenied(func(d weir.Decision) { told = append(told, d) })
+	require.True(t, limiter.Allow())
+	require.False(t, limiter.AllowN(-1))
+	require.Equal(t, []weir.Decision{limiter.Take(1)}, told)
+	require.False(t, limiter.Allow())
+	require.Len(t, told, 2)
+	require.Less(t, told[1].RetryAfter, told[0].RetryAfter)
+
+	clients := weir.NewPerClient[int](weir.TokenBucket(weir.PerHour(1)), weir.WithClock(clock), weir.WithSweepEvery(0))
+	clients.OnDenied(func(int, weir.Decision) { told = nil })
+	require.False(t, clients.AllowN(1, -1))
+	require.NotNil(t, told)
 }
 
 // TestALogOfDenialsSaysHowManyWereLeftOut: since the last record, or since it was asked for.

@@ -80,8 +80,10 @@ func TestABucketIsFullAfterAsManyTicksAsAWordHas(t *testing.T) {
 	for _, idle := range []time.Duration{30 * time.Minute, ticks / 2, ticks - 1, ticks, ticks + 1, ticks + 2, ticks + 40*time.Minute, 2 * ticks} {
 		clock := &setClock{now: -int64(ticks)}
 		limiter := weir.New(weir.TokenBucket(weir.PerHour(1)), weir.WithClock(clock))
-		require.True(t, limiter.Allow())
+		odd := weir.New(weir.TokenBucket(weir.Per(8, 9)), weir.WithClock(clock)) // a tick more than a nanosecond each
+		require.True(t, limiter.Allow() && odd.Allow())
 		clock.now += int64(idle)
 		require.Equal(t, max(0, time.Hour-idle), limiter.Peek(0).ResetAfter, "%v", idle)
+		require.Zero(t, odd.Peek(0).ResetAfter, "%v", idle)
 	}
 }
