@@ -98,13 +98,11 @@ func (w slidingWindow) used(s state, now int64) int64 {
 
 func (w slidingWindow) take(s state, now, n int64) {
 	l := w.trim(s, now)
-	if !w.keeps {
-		// What is charged above the count takes the place of the oldest: until
-		// those are out of view nothing is admitted anyway.
-		n = min(n, w.count)
-		expired := l.expired(now, w.period)
-		l.shed(expired, l.since(expired)+n-w.count)
-	}
+	// What is charged above the count takes the place of the oldest: until those are
+	// out of view nothing is admitted anyway.
+	n = min(n, w.count)
+	expired := l.expired(now, w.period)
+	l.shed(expired, l.since(expired)+n-w.count)
 	if l.len > 0 && l.at(l.len-1) == now {
 		l.set(l.len-1, now, l.sum(l.len-1)+uint64(n))
 	} else {
