@@ -167,20 +167,22 @@ func (d *decider) decideWord(line *striped.Line, word *uint64, now, n int64, con
 		if 0 <= n && n <= b.burst {
 			wait = b.bucket.wait(debt, n)
 		}
-		switch {
-		case wait > 0 && seen != before:
+		takes := wait == 0 && consume && n > 0
+		if seen != before && (!takes || seen == 0) {
 			// All readings that went into a word were taken before it was stored: in one
 			// that was seen before the clock was read none is newer than that. In this
-			// one it may be, and have left room for a later reading: look again.
+			// one it may be, and at a later reading there be room, or more left; and one
+			// that says full does not say since when. Look again.
 			before, now = seen, d.now()
-			line.Flag.Store(false) // a denial is sooner made without an early one
+			line.Flag.Store(false) // that is sooner done without an early one
 			continue
-		case wait == 0:
+		}
+		if wait == 0 {
 			debt += uint64(n) * b.interval
-			if consume && n > 0 && !atomic.CompareAndSwapUint64(word, seen, b.word(debt, now)) {
-				line.Flag.Store(true)
-				continue
-			}
+		}
+		if takes && !atomic.CompareAndSwapUint64(word, seen, b.word(debt, now)) {
+			line.Flag.Store(true)
+			continue
 		}
 		if out != nil {
 			d.describe(wait, debt, out)

@@ -137,6 +137,7 @@ func TestWhoHasMetOthersReadsTheClockFirst(t *testing.T) {
 	l := asWord(New(TokenBucket(Per(1, 10)), WithClock(clock)))
 	var line striped.Line
 	allow := func() bool { return l.cell.decide(&line, 1, true, nil) }
+	require.True(t, allow())
 	start := clock.ManualClock.Now() + 100
 	clock.Advance(100)
 	line.Flag.Store(true)
@@ -152,6 +153,62 @@ func TestWhoHasMetOthersReadsTheClockFirst(t *testing.T) {
 	require.False(t, allow())
 	require.Equal(t, start+20, clock.ManualClock.Now())
 	require.True(t, allow())
+}
+
+// pastClock returns a reading from before what it has others do at the next one.
+type pastClock struct {
+	*ManualClock
+	after func()
+}
+
+func (c *pastClock) Now() time.Duration {
+	now := c.ManualClock.Now()
+	if f := c.after; f != nil {
+		c.after = nil
+		f()
+	}
+	return now
+}
+
+// TestAWordThatSaysFullDoesNotSaySinceWhen: it may be since after the reading.
+func TestAWordThatSaysFullDoesNotSaySinceWhen(t *testing.T) {
+	for name, met := range map[string]bool{"met others": true, "meets one": false} {
+		t.Run(name, func(t *testing.T) {
+			clock := &pastClock{ManualClock: NewManualClock()}
+			l := asWord(New(TokenBucket(Per(10, 100)), WithClock(clock)))
+			var line striped.Line
+			r := l.Reserve(9)
+			clock.Advance(50)
+			line.Flag.Store(met)
+			clock.after = func() {
+				clock.Advance(60)
+				r.Settle(0) // time has given back all
+				require.Zero(t, *l.cell.held.Load().word)
+			}
+			require.True(t, l.cell.decide(&line, 6, true, nil))
+			require.False(t, l.cell.decide(&line, 5, true, nil), "more than 10 at once")
+			require.True(t, l.cell.decide(&line, 4, true, nil))
+		})
+	}
+}
+
+// TestWhoTakesNothingIsToldWhatIsLeftAtAReadingNotBeforeTheWord: at an earlier one less would seem to be.
+func TestWhoTakesNothingIsToldWhatIsLeftAtAReadingNotBeforeTheWord(t *testing.T) {
+	for _, met := range []bool{true, false} {
+		for _, consume := range []bool{true, false} {
+			clock := &pastClock{ManualClock: NewManualClock()}
+			l := asWord(New(TokenBucket(Per(10, 100)).Named("x"), WithClock(clock)))
+			clock.after = func() {
+				clock.Advance(5)
+				require.True(t, l.Allow())
+			}
+			var line striped.Line
+			line.Flag.Store(met)
+			var d Decision
+			require.True(t, l.cell.decide(&line, 0, consume, &d))
+			require.Equal(t, Decision{Allowed: true, Remaining: 9, Policy: "x", Limit: 10, ResetAfter: 10}, d)
+		}
+	}
 }
 
 // TestAReservationReadsTheClockOnce: and not under a lock, as it may panic.

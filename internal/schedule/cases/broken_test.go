@@ -17,8 +17,8 @@ var brokens = []struct {
 	overlay.Change
 }{
 	{"a race that is lost is not decided anew", "LostRace", overlay.Change{
-		Old: "case wait > 0 && seen != before:",
-		New: "case wait > 0 && seen != before && false:",
+		Old: "if seen != before && (!takes || seen == 0) {",
+		New: "if seen != before && seen == 0 {",
 	}},
 	{"the clock is read before the word", "LostRace", overlay.Change{
 		Old: "		before, now = atomic.LoadUint64(word), d.now()\n",
@@ -29,8 +29,8 @@ var brokens = []struct {
 		New: "	if found {\n		if ok, moved",
 	}},
 	{"a word is stored and not compared before", "TwoOnALimiter/word", overlay.Change{
-		Old: "consume && n > 0 && !atomic.CompareAndSwapUint64(word, seen, b.word(debt, now)) {",
-		New: "consume && n > 0 && atomic.SwapUint64(word, b.word(debt, now)) == 0 && false {",
+		Old: "takes && !atomic.CompareAndSwapUint64(word, seen, b.word(debt, now)) {",
+		New: "takes && atomic.SwapUint64(word, b.word(debt, now)) == 0 && false {",
 	}},
 	{"a state of another policy denies", "TwoOnClients/(log|bucket)/", overlay.Change{
 		Old: "if found && place.Epoch() == d.epoch && d.closed(",
