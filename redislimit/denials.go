@@ -65,6 +65,17 @@ func (t denialTable) place(hash uint64) *denial {
 	return &t[i]
 }
 
+// grown returns a copy with twice as many places, and at most so many.
+func (t denialTable) grown(most int) denialTable {
+	larger := make(denialTable, min(2*len(t)+4, most))
+	for _, d := range t {
+		if d.hash != 0 {
+			*larger.place(d.hash) = d
+		}
+	}
+	return larger
+}
+
 // asked is when a question began.
 type asked struct {
 	at    time.Duration // since start
@@ -136,8 +147,11 @@ func (d *denials) add(key string, n int, pl *plan, decision weir.Decision, asked
 	if asked.given != s.given {
 		return
 	}
-	if s.held == d.most || len(s.young) == 0 {
-		s.young, s.old, s.held = make(denialTable, d.most+d.most/3+1), s.young, 0
+	switch {
+	case s.held == d.most:
+		s.young, s.old, s.held = make(denialTable, len(s.young)), s.young, 0
+	case s.held >= len(s.young)*3/4:
+		s.young = s.young.grown(d.most + d.most/3 + 1)
 	}
 	last := s.young.place(hash)
 	if last.hash == 0 {

@@ -1,6 +1,7 @@
 package redislimit
 
 import (
+	"math"
 	"strconv"
 	"testing"
 	"time"
@@ -12,6 +13,27 @@ import (
 
 func TestADenialIsACacheLine(t *testing.T) {
 	require.EqualValues(t, 64, unsafe.Sizeof(denial{}))
+}
+
+// TestFewDenialsTakeLittleMemory, however many there may be.
+func TestFewDenialsTakeLittleMemory(t *testing.T) {
+	pl, err := newPlan(weir.TokenBucket(weir.PerHour(2)))
+	require.NoError(t, err)
+	d := newDenials(math.MaxInt)
+	denied := weir.Decision{RetryAfter: time.Hour, Policy: pl.leaves[0].name, Limit: 2}
+	for i := range 1000 {
+		key := strconv.Itoa(i)
+		d.add(key, 1, pl, denied, d.ask(key))
+	}
+	places := 0
+	for i := range d.shards {
+		places += len(d.shards[i].young)
+	}
+	require.Less(t, places, 5000)
+	for i := range 1000 {
+		_, ok := d.find(strconv.Itoa(i), 1, pl)
+		require.True(t, ok)
+	}
 }
 
 // TestSoManyDenialsAreRemembered, those that were last, and at most three times as many.
