@@ -99,6 +99,20 @@ func TestPlainClientsThatGoLeaveNoLogBehind(t *testing.T) {
 	}
 }
 
+// TestAPolicyWithoutLogsLeavesNoRoomForThem: nobody may sweep.
+func TestAPolicyWithoutLogsLeavesNoRoomForThem(t *testing.T) {
+	window, bucket := SlidingWindow(PerHour(5)), TokenBucket(PerHour(5))
+	l, c := New(window), NewPerClient[int](window, WithSweepEvery(0))
+	require.True(t, l.Allow())
+	require.True(t, c.Allow(1))
+	require.NoError(t, l.SetPolicy(bucket))
+	require.NoError(t, c.SetPolicy(bucket))
+	require.Empty(t, l.cell.logs.arenas)
+	for i := range c.clients.states.Shards() {
+		require.Empty(t, c.clients.states.Shards()[i].Annex.logs.arenas)
+	}
+}
+
 // TestASweepMovesTheLogsOfAllWhoStay: of plain clients, of those who wait, and of those under a policy of their own.
 func TestASweepMovesTheLogsOfAllWhoStay(t *testing.T) {
 	const most = 200

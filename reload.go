@@ -67,6 +67,7 @@ func (c *clients) convert(shard *table.Shard[annex], to *decider, reading int64)
 		}
 		c.put(o)
 	})
+	logs.trim()
 }
 
 // convert fills the slot of another decider with the state of one of this.
