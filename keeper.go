@@ -61,12 +61,12 @@ func (c *clients) open(hash uint64, n int64, as *spec) opened {
 		if reading == unread {
 			reading = shard.Annex.decider.now()
 		}
-		asked := as != nil
-		if !asked {
-			as = shard.Annex.decider.policy
+		p := as
+		if p == nil {
+			p = shard.Annex.decider.policy
 		}
-		if n <= 0 || n > as.capacity || as.size == 0 {
-			if (asked || n > 0) && as.size > 0 && c.crowded(reading) {
+		if n <= 0 || n > p.capacity || p.size == 0 {
+			if (as != nil || n > 0) && p.size > 0 && c.crowded(reading) {
 				return c.openCrowded(shard, hash, reading)
 			}
 			return c.opened(shard, hash, nil, reading)

@@ -89,6 +89,21 @@ func TestALostRaceIsDecidedAtALaterReading(t *testing.T) {
 	require.False(t, l.Allow())
 }
 
+// TestAPolicyThatIsSetWhileAnotherMakesRoom: a key is given a state if that one would admit it.
+func TestAPolicyThatIsSetWhileAnotherMakesRoom(t *testing.T) {
+	const clients = 2 * clientsPerShard // in two shards, all in the first
+	clock := &readClock{ManualClock: NewManualClock()}
+	c := NewPerClient[int](TokenBucket(PerHour(5)), WithClock(clock), WithMaxClients(clients, EvictFullest), WithSweepEvery(0)).clients
+	for i := range uint64(clients) {
+		require.True(t, c.decide(i<<32+2, 1, true, nil))
+	}
+	clock.before = func() {
+		clock.before = func() { require.NoError(t, c.setPolicy(TokenBucket(PerHour(2)))) }
+	}
+	require.Nil(t, c.reserve(c, 1<<63, 3, 0, true).keeper)
+	require.Equal(t, clients-1, c.states.Len())
+}
+
 // TestAWordIsOpenedAtAReadingOfItsOwn: which is later than those that went into it, as one
 // from before the lock need not be.
 func TestAWordIsOpenedAtAReadingOfItsOwn(t *testing.T) {
