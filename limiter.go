@@ -81,14 +81,16 @@ func (l *Limiter) Wait(ctx context.Context) error { return l.wait(ctx, &l.cell, 
 func (l *Limiter) WaitN(ctx context.Context, n int) error { return l.wait(ctx, &l.cell, 0, n) }
 
 // Charge consumes n although it may not be there: those who come later wait for
-// it; of FirstOf's parts one pays for all of it, and the others go on admitting. A bucket owes at most a year above its capacity, a window counts what is too
-// much until it is over. Charge is for costs known only afterwards; it is not
-// counted in the Stats.
+// it; of FirstOf's parts one pays for all of it, and the others go on admitting. A
+// bucket owes at most a year above its capacity, a window counts what is too much
+// until it is over. Charge is for costs known only afterwards; it is not counted in
+// the Stats.
 func (l *Limiter) Charge(n int) { chargeKey(&l.cell, 0, int64(n)) }
 
 // Refund gives back up to n of what was consumed last, never above full. FirstOf
-// does not know which part that was: it gives back to the last one in its list first, as
-// far as something of that is used. What is reserved for later stays. To give back what a certain work did not need, see Reservation.Settle.
+// does not know which part that was: it gives back to the last one in its list first,
+// as far as something of that is used. What is reserved for later stays. To give back
+// what a certain work did not need, see Reservation.Settle.
 func (l *Limiter) Refund(n int) { refundKey(&l.cell, 0, int64(n)) }
 
 // Reset makes the limiter as full as a new one, and those who wait go on as that
@@ -102,8 +104,9 @@ func (l *Limiter) Policy() Policy { return Policy{l.cell.held.Load().policy} }
 // that of p.Validate, nothing changes, and neither does it for a policy that is
 // Equal. What is used stays used: the debt of a bucket in a bucket, part by part
 // in combinations of the same form, and otherwise the number, up to the new
-// capacity: of a policy that keeps no count, of Unlimited or of 0, nothing. Those who wait are laid out again in their order, and wake earlier if
-// there is more for them now.
+// capacity: of a policy that keeps no count, of Unlimited or of 0, nothing. Those who
+// wait are laid out again in their order, and wake earlier if there is more for them
+// now.
 func (l *Limiter) SetPolicy(p Policy) error {
 	if err := p.Validate(); err != nil {
 		return err

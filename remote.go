@@ -34,8 +34,7 @@ const refundWithin = time.Second
 // says who the client of a request is; with false the layer does not apply to it.
 // Two of these are two layers, also if they have the same store and key. What one has
 // taken for a request that another denies is given back by Refund, which does not know
-// what part of a FirstOf has paid. It panics
-// if a function is nil that is required.
+// what part of a FirstOf has paid. It panics if a function is nil that is required.
 func ByRemote[R any, K comparable](c Remote[K], key func(R) (K, bool)) Layer[R] {
 	if c.Take == nil || c.Peek == nil || c.Refund == nil || key == nil {
 		panic("weir: ByRemote needs Take, Peek, Refund and a key function, and one of them is nil")

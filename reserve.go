@@ -182,8 +182,8 @@ type turn struct {
 	way  way
 }
 
-// turn returns when n, at most the capacity, would be admitted, behind those who wait, if that is not
-// further off than most from a reading.
+// turn returns when n, at most the capacity, would be admitted, behind those who wait,
+// if that is not further off than most from a reading.
 func (a *account) turn(reading, n int64, most time.Duration) (turn, error) {
 	now := a.advance(reading)
 	p, s := a.front(now)
