@@ -52,7 +52,9 @@ func (r Results) markdown() string {
 
 func (r Results) goalTable(p *page) {
 	goalRows(p, r.goals())
-	p.line("\nRatios are on one core unless they say otherwise, and medians of the rounds' ratios.")
+	p.line("\nRatios are on one core unless they say otherwise, and medians of the rounds' ratios. Where weir is further from a")
+	p.line("floor than it should be, the rows between say by what: \"floor + count\" counts what it decides, exactly, and")
+	p.line("\"floor + count + find\" also finds the key, in weir's table. What is left is deciding.")
 	p.line("The goal for p99.99 is 200 µs, or three times what it is with nothing else going on if that is more.")
 }
 
