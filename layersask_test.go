@@ -43,4 +43,9 @@ func TestLayersOfAnUnlimitedPolicyLeaveAKeyUnderItsPlan(t *testing.T) {
 		require.Equal(t, admitted, clients.TakeAs(1, 1, plan).Allowed)
 		require.Equal(t, math.MaxInt, layers.Take(visit{1, 2, 1}, 1).Remaining)
 	}
+	// Who holds a receipt reserves, which forgets what was used.
+	hold, err := layers.Hold(t.Context(), visit{1, 2, 1}, 1)
+	require.NoError(t, err)
+	require.NoError(t, hold.Settle(t.Context(), 5))
+	require.True(t, clients.TakeAs(1, 1, plan).Allowed)
 }
