@@ -79,6 +79,15 @@ func TestRefundOfWhatIsShared(t *testing.T) {
 	require.True(t, clients.Allow(1) && clients.AllowN(2, 10))
 	clients.Refund(2, 5)
 	require.Equal(t, 5, clients.Tokens(2))
+
+	// So it is while there is room again, as it is owed for still.
+	clients = weir.NewPerClient[int](weir.TokenBucket(weir.PerHour(10)), weir.WithMaxClients(1, weir.ShareOverflow))
+	defer clients.Close()
+	require.True(t, clients.Allow(1) && clients.AllowN(2, 10))
+	clients.Reset(1)
+	require.Zero(t, clients.Len())
+	clients.Refund(2, 5)
+	require.Equal(t, 5, clients.Tokens(2))
 }
 
 // Whoever waits for a key that others pushed out has waited all the same.
