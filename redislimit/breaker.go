@@ -89,11 +89,23 @@ type bounded struct {
 	caller context.Context
 }
 
+// callerOf returns a context as one that is bounded, if only by its caller.
+func callerOf(ctx context.Context) bounded {
+	if b, ok := ctx.(bounded); ok {
+		return b
+	}
+	return bounded{ctx, ctx}
+}
+
 func (c *PerClient) within(ctx context.Context) (bounded, context.CancelFunc) {
+	return until(ctx, time.Now().Add(c.timeout))
+}
+
+func until(ctx context.Context, by time.Time) (bounded, context.CancelFunc) {
 	if b, ok := ctx.(bounded); ok {
 		return b, func() {}
 	}
-	within, cancel := context.WithTimeout(ctx, c.timeout)
+	within, cancel := context.WithDeadline(ctx, by)
 	return bounded{within, ctx}, cancel
 }
 

@@ -61,7 +61,7 @@ func TestRequestsThatFailTogetherAreOneFailure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		fails := errors.New("connection reset")
 		store := &fakeStore{left: 100}
-		c := redislimit.NewWith(store, bucket(100, time.Hour))
+		c := redislimit.NewWith(store, window(100, time.Hour))
 		store.before = func(context.Context, string) error { time.Sleep(10 * time.Millisecond); return fails }
 		together := func() {
 			var work sync.WaitGroup
@@ -88,7 +88,7 @@ func TestRequestsThatFailTogetherAreOneFailure(t *testing.T) {
 // TestADecisionTakesOneTimeout: however often it asks.
 func TestADecisionTakesOneTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := redislimit.NewWith(slowStore{}, bucket(100, time.Hour), redislimit.WithTimeout(50*time.Millisecond))
+		c := redislimit.NewWith(slowStore{}, window(100, time.Hour), redislimit.WithTimeout(50*time.Millisecond))
 		began := time.Now()
 		_, err := c.Take(context.Background(), "a", 1)
 		require.ErrorIs(t, err, context.DeadlineExceeded)
@@ -111,7 +111,7 @@ func (slowStore) Call(ctx context.Context, _ *redislimit.Library, _, _ []string)
 // TestFailOpenMintsNothing.
 func TestFailOpenMintsNothing(t *testing.T) {
 	store := &fakeStore{before: func(context.Context, string) error { return errors.New("gone") }}
-	c := redislimit.NewWith(store, bucket(100, time.Hour), redislimit.WithFallback(redislimit.FailOpen))
+	c := redislimit.NewWith(store, window(100, time.Hour), redislimit.WithFallback(redislimit.FailOpen))
 	d, err := c.Take(context.Background(), "a", -1)
 	require.NoError(t, err)
 	require.False(t, d.Allowed)

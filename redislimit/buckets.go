@@ -14,16 +14,28 @@ const (
 	debtBytes = 8  // of each: microseconds << 13 | ticks
 )
 
-// read returns what was decided about n: the state is that after it was taken, or if
-// the id is not the policy's, what it would have been.
-func (pl *plan) read(state string, n int) (d weir.Decision, taken int) {
-	d.Allowed = state[:len(pl.id)] == pl.id
+func (pl *plan) size() int { return stateHead + debtBytes*len(pl.leaves) }
+
+// read returns what was decided about n for one of those who asked for it so many
+// times: the state is that afterwards, with how often n was taken. With false nothing
+// was decided.
+func (pl *plan) read(state string, n, times, who int) (d weir.Decision, ok bool) {
+	taken := int(binary.BigEndian.Uint64([]byte(state)) >> 24)
+	if times == 1 && state[:len(pl.id)] == pl.id {
+		taken = 1
+	}
+	if taken > times {
+		return d, false
+	}
+	d.Allowed = who <= taken
 	for i, l := range pl.leaves {
 		word := binary.BigEndian.Uint64([]byte(state[stateHead+i*debtBytes:]))
 		debt, full := word>>13*ticksPerMicro+word&(1<<13-1), uint64(l.limit)*l.interval
-		wait := time.Duration(ceil(max(debt, full)-full, ticksPerNano))
-		if !d.Allowed {
-			debt -= uint64(n) * l.interval
+		wait := time.Duration(0)
+		if d.Allowed {
+			debt -= uint64(taken-who) * uint64(n) * l.interval
+		} else {
+			wait = time.Duration(ceil(max(debt+uint64(n)*l.interval, full)-full, ticksPerNano))
 		}
 		room := l.limit - int(ceil(debt, l.interval))
 		if i == 0 || d.Allowed && room < d.Remaining || wait > d.RetryAfter {
@@ -34,10 +46,7 @@ func (pl *plan) read(state string, n int) (d weir.Decision, taken int) {
 		}
 	}
 	d.RetryAfter = micros(ceil(uint64(d.RetryAfter), 1000))
-	if d.Allowed {
-		taken = n
-	}
-	return d, taken
+	return d, true
 }
 
 func ceil(a, b uint64) uint64 { return (a + b - 1) / b }

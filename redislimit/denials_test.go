@@ -34,7 +34,7 @@ func TestAFloodOfDeniedRequestsNeverReachesTheStore(t *testing.T) {
 		require.NoError(t, err)
 		asked := 0
 		for name, line := range stats["Commandstats"] {
-			if strings.HasPrefix(name, "cmdstat_eval") {
+			if strings.HasPrefix(name, "cmdstat_fcall") {
 				asked += callsOf(t, line)
 			}
 		}
@@ -48,7 +48,7 @@ func TestAFloodOfDeniedRequestsNeverReachesTheStore(t *testing.T) {
 func TestWhatIsGivenBackHereIsSeenHere(t *testing.T) {
 	ctx, store := context.Background(), &fakeStore{}
 	decided, goOn := make(chan struct{}), make(chan struct{})
-	c := redislimit.NewWith(slowAnswers{store, func() { close(decided); <-goOn }}, bucket(5, time.Hour),
+	c := redislimit.NewWith(slowAnswers{store, func() { close(decided); <-goOn }}, window(5, time.Hour),
 		redislimit.WithDenyCache(10), redislimit.WithTimeout(generous))
 	denied := make(chan error, 1)
 	go func() {
@@ -81,7 +81,7 @@ func (s slowAnswers) Call(ctx context.Context, script *redislimit.Library, keys,
 // TestADenialOfWhatALeaseLacksIsOneOfTheWhole.
 func TestADenialOfWhatALeaseLacksIsOneOfTheWhole(t *testing.T) {
 	ctx, store := context.Background(), &fakeStore{left: 4}
-	c := redislimit.NewWith(store, bucket(5, time.Hour), redislimit.WithDenyCache(10), redislimit.WithLease(4, time.Hour), redislimit.WithTimeout(generous))
+	c := redislimit.NewWith(store, window(5, time.Hour), redislimit.WithDenyCache(10), redislimit.WithLease(4, time.Hour), redislimit.WithTimeout(generous))
 	for range 2 { // three are leased, and two of them left
 		ok, err := c.Allow(ctx, "a")
 		require.NoError(t, err)

@@ -8,7 +8,8 @@ import (
 	"github.com/goweir/weir/redislimit"
 )
 
-// A fakeStore has so many tokens for all its clients together, and never more.
+// A fakeStore has so many tokens for all its clients together, and never more. It does
+// not know token buckets.
 type fakeStore struct {
 	before func(ctx context.Context, verb string) error // an error: nothing was done
 
@@ -21,10 +22,7 @@ func (s *fakeStore) Call(ctx context.Context, _ *redislimit.Library, _, args []s
 	if args[0] == "" { // the policy's text
 		return redislimit.Reply{Numbers: []int64{1}}, nil
 	}
-	verb := "take"
-	if len(args) > 3 {
-		verb = args[3]
-	}
+	verb := args[3]
 	if s.before != nil {
 		if err := s.before(ctx, verb); err != nil {
 			return redislimit.Reply{}, err
@@ -33,10 +31,7 @@ func (s *fakeStore) Call(ctx context.Context, _ *redislimit.Library, _, args []s
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	n, _ := strconv.Atoi(args[1])
-	want := 0
-	if len(args) > 4 {
-		want, _ = strconv.Atoi(args[4])
-	}
+	want, _ := strconv.Atoi(args[4])
 	switch {
 	case verb == "refund":
 		s.refunds += n

@@ -32,6 +32,11 @@ func newGoRedis(client redis.UniversalClient) goRedis {
 	return g
 }
 
+func (g goRedis) OneServer() bool {
+	_, one := g.client.(*redis.Client)
+	return one
+}
+
 func (g goRedis) Call(ctx context.Context, l *Library, keys, args []string) (Reply, error) {
 	if g.prompt {
 		return g.call(ctx, l, keys, args)

@@ -52,7 +52,7 @@ func leasesBalance(t *testing.T, seed uint64) {
 	var clients []*redislimit.PerClient
 	var work sync.WaitGroup
 	for range instances {
-		c := redislimit.NewWith(store, bucket(2000, time.Hour), redislimit.WithLease(n, 50*time.Millisecond), redislimit.WithTimeout(time.Second))
+		c := redislimit.NewWith(store, window(2000, time.Hour), redislimit.WithLease(n, 50*time.Millisecond), redislimit.WithTimeout(time.Second))
 		clients = append(clients, c)
 		for range 8 {
 			work.Go(func() {
@@ -90,7 +90,7 @@ func TestWhoWaitsForALeaseWaitsOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &fakeStore{}
 		store.before = func(context.Context, string) error { time.Sleep(20 * time.Millisecond); return nil }
-		c := redislimit.NewWith(store, bucket(10, time.Hour), redislimit.WithLease(5, time.Minute))
+		c := redislimit.NewWith(store, window(10, time.Hour), redislimit.WithLease(5, time.Minute))
 		_, err := c.Take(context.Background(), "a", 1)
 		require.NoError(t, err)
 		began := time.Now()
@@ -113,7 +113,7 @@ func TestCloseWaitsForWhatIsBeingLeased(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &fakeStore{left: 100}
 		store.before = func(context.Context, string) error { time.Sleep(20 * time.Millisecond); return nil }
-		c := redislimit.NewWith(store, bucket(100, time.Hour), redislimit.WithLease(50, time.Minute))
+		c := redislimit.NewWith(store, window(100, time.Hour), redislimit.WithLease(50, time.Minute))
 		_, err := c.Take(context.Background(), "a", 1)
 		require.NoError(t, err)
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Millisecond)
@@ -130,7 +130,7 @@ func TestResetForgetsWhatIsBeingLeased(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &fakeStore{left: 100}
 		store.before = func(context.Context, string) error { time.Sleep(20 * time.Millisecond); return nil }
-		c := redislimit.NewWith(store, bucket(100, time.Hour), redislimit.WithLease(50, time.Minute))
+		c := redislimit.NewWith(store, window(100, time.Hour), redislimit.WithLease(50, time.Minute))
 		_, err := c.Take(context.Background(), "a", 1)
 		require.NoError(t, err)
 		var work sync.WaitGroup

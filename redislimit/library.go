@@ -17,11 +17,12 @@ var source string
 var (
 	library = newLibrary()
 	giving  = &Library{library.Function, library.Source, true}
+	taking  = &Library{library.Function + "_take", library.Source, false}
 )
 
-// A Library is a library of Redis functions, with a single function.
+// A Library is a library of Redis functions, and one of these.
 type Library struct {
-	// Function is its name, for FCALL.
+	// Function is the function's name, for FCALL.
 	Function string
 	// Source is what FUNCTION LOAD reads.
 	Source string
@@ -33,7 +34,7 @@ type Library struct {
 func newLibrary() *Library {
 	sum := sha256.Sum256([]byte(source))
 	name := "weir_" + hex.EncodeToString(sum[:6])
-	code := strings.Replace(source, "FUNCTION", fmt.Sprintf("%q", name), 1)
+	code := strings.ReplaceAll(source, "NAME", fmt.Sprintf("%q", name))
 	return &Library{Function: name, Source: "#!lua name=" + name + "\n" + code}
 }
 
@@ -45,6 +46,13 @@ type Store interface {
 	// Call loads the library, with FUNCTION LOAD, and tries again. It returns once ctx
 	// is done, if not earlier.
 	Call(ctx context.Context, l *Library, keys, args []string) (Reply, error)
+}
+
+// OneServer is a Store that may have all keys on one server: then it is also called with
+// those of several clients, which would not be in one slot of a cluster.
+type OneServer interface {
+	Store
+	OneServer() bool
 }
 
 // A Reply is what a function returns: a string, or an array of integers, and at its end

@@ -1,4 +1,6 @@
--- A library of one function that decides about one client. The algorithms are those of weir's Go code, function by function, and described there.
+-- A library of two functions. The algorithms are those of weir's Go code, function by function, and described there.
+--
+-- decide is about one client:
 --
 -- keys  1 the client's state, then its logs but the first one, in the policy's order. If two policies are named: as many
 --       logs as either of them has, and then the note of a denial.
@@ -10,10 +12,21 @@
 --           F count period unit a fixed window, of a period in us (unit 1) or ns (unit 1000)
 --           C count period unit a sliding counter
 --           W count period early a sliding window's log, of a period in us, rounded up by so many ns
---           K capacity          a limit that time does not change; -1 for none
+--           K capacity          a limit that time does not change; -1 for plan.undecided
 --           A parts, O parts    all and first-of; the parts follow
 --           ?                   nobody knows: everything is used
---       Without those from 3 or 4 on: take n, above 0 and not above the capacity, of token buckets that all have to admit it.
+--
+-- It returns {1 or 0, remaining, retry, leaf, reset, taken}: remaining is -1 for no bound, and retry for never. Or {2, id} if
+-- the state is under the policy of that id, which has to be named; or {3} if a policy that is named has to be told.
+--
+-- take is about one client or several, whose token buckets all have to admit what they ask for:
+--
+-- keys  their states; one that is there more than once, in one place
+-- args  1 the policy's id   then for each key n, which is above 0 and not above the capacity; or as 2x5, that it is asked for five
+--       times, one after the other   and at the end the instant, or nothing for this server's. The id alone: 1 of each.
+--
+-- It returns the states, one behind the other, as they are afterwards, but with a number instead of the id: how many times n was
+-- taken; or the id if that was once of once; or the greatest there is if the other function has to decide. Or {3}, as above.
 --
 -- A state is id (5 bytes), newest (7), and each leaf as it was at the instant newest:
 --           T debt (8)   F start (7) used (6)   C start (7) previous (6) current (6)   W sum (6) length (4)
@@ -25,10 +38,6 @@
 -- A state of token buckets that all have to admit expires at the end of the second in which it is full, which every version of
 -- this library keeps to. Any other state expires when it is full.
 --
--- Returns {1 or 0, remaining, retry, leaf, reset, taken}: remaining is -1 for no bound, and retry for never. Or the state, if
--- that was taken of token buckets; and if it was denied, what the state would be otherwise, under the id 0. Or {2, id} if
--- the state is under the policy of that id, which has to be named; or {3} if a policy that is named has to be told.
-
 local floor, ceil, min, max, huge, pack, unpack, items, call
 
 -- What is there only once a function runs.
@@ -444,9 +453,11 @@ local function learn(args, at, id)
   if onlyBuckets(plan.policy) then
     plan.number = unpack('>I5', id)
     plan.format = '>I5i7' .. ('I4I4'):rep(#plan.leaves)
+    plan.undecided = ('\255'):rep(HEAD + BYTES.T * #plan.leaves)
     for _, l in ipairs(plan.leaves) do
       l.each = l.interval * TICKS + l.intervalTicks
-      l.full = l.capacity * l.each
+      l.full = l.capacity * l.each -- of 2^53 and more it is known how much it is about
+      l.fullUs, l.fullTicks = intervals(l, l.capacity)
     end
   end
   for _, l in ipairs(plan.leaves) do
@@ -688,12 +699,11 @@ local function kept(l)
 end
 
 -- Writes a key until an instant. Those that args tell are not this server's, and nothing is forgotten at them.
-local function put(key, value, expires, told)
+local function put(key, value, expires, told, ...)
   if told then
-    call('SET', key, value)
-  else
-    call('SET', key, value, 'PXAT', ceil(expires / 1000))
+    return call('SET', key, value, ...)
   end
+  return call('SET', key, value, 'PXAT', ceil(expires / 1000), ...)
 end
 
 -- When a state of token buckets expires that is full at an instant: at the same for many, as setting it takes longer than all
@@ -812,9 +822,10 @@ local function decide(verb, n, want, id, plan, keys, at, anew, note, late, told)
   }
 end
 
--- Takes n of token buckets: what decide does, and comes to the same, with no step through a tree, and with debts in ticks.
--- It returns nothing where those may not be exact, and for what else it leaves to that.
-local function takeBuckets(plan, n, key, value, reading, told)
+-- Takes n of token buckets so many times, or as often as they admit it: what decide does, and comes to the same, with no step
+-- through a tree, and with debts in ticks where those are exact. It returns the state, as said above, and as it was stored,
+-- if it was; and nothing for what it leaves to decide.
+local function takeBuckets(plan, n, times, key, value, reading, told)
   if value and #value ~= plan.head then
     return nil
   end
@@ -825,44 +836,71 @@ local function takeBuckets(plan, n, key, value, reading, told)
     return nil
   end
   state[2] = reading
-  local leaves, before, after = plan.leaves, 0, 0 -- how long until it was full, and is
+  local leaves, taken, before, after = plan.leaves, times, 0, 0 -- how long until it was full, and is
   for i = 1, #leaves do
-    local l, at, debt = leaves[i], 2 * i + 1, n * leaves[i].each
+    local l, at, us, ticks = leaves[i], 2 * i + 1, 0, 0
     if value then
       local low = state[at + 1]
-      local ticks = low % 8192
-      local us = state[at] * 2 ^ 19 + (low - ticks) / 8192
-      if us >= passed then
-        debt = debt + (us - passed) * TICKS + ticks
-      end
+      ticks = low % 8192
+      us = state[at] * 2 ^ 19 + (low - ticks) / 8192
       if us > before then
         before = us
       end
+      us = us - passed
+      if us < 0 then
+        us, ticks = 0, 0
+      end
     end
-    if debt >= 2 ^ 53 then
-      return nil
-    elseif debt > l.full then
-      state[1] = 0
+    local room = l.full - us * TICKS - ticks
+    if room < (taken * n + 1) * l.each then -- else there is room even if these are not exact
+      if l.full < 2 ^ 53 then
+        room = floor(room / l.each)
+      else
+        room = fit(l, minus(l.fullUs, l.fullTicks, us, ticks))
+      end
+      taken = max(0, min(taken, floor(room / n)))
     end
-    local ticks = debt % TICKS
-    local us = (debt - ticks) / TICKS
+    state[at], state[at + 1] = us, ticks
+  end
+  for i = 1, #leaves do
+    local l, at = leaves[i], 2 * i + 1
+    local more = state[at + 1] + taken * n * l.intervalTicks
+    local ticks = more % TICKS
+    local us = state[at] + taken * n * l.interval + (more - ticks) / TICKS
     local part = us % 2 ^ 19
     state[at], state[at + 1] = (us - part) / 2 ^ 19, part * 8192 + ticks
     if us > after then
       after = us
     end
   end
-  local now = pack(plan.format, items(state)) -- but the last, which is where unpack has stopped
-  if state[1] == 0 then
-    return now
+  local stored
+  if taken > 0 then
+    stored = pack(plan.format, items(state)) -- but the last, which is where unpack has stopped
+    local expires = later(reading + after)
+    if not value then
+      if not put(key, stored, expires, told, 'NX') then -- MGET knows no key that is not a string
+        return nil
+      end
+    elseif not told and later(newest + before) == expires then
+      call('SET', key, stored, 'KEEPTTL')
+    else
+      put(key, stored, expires, told)
+    end
+    if times == 1 then
+      return stored, stored
+    end
   end
-  local expires = later(reading + after)
-  if value and not told and later(newest + before) == expires then
-    call('SET', key, now, 'KEEPTTL')
-  else
-    put(key, now, expires, told)
+  state[1] = taken
+  return pack(plan.format, items(state)), stored
+end
+
+-- The instant that counts, and whether it is one that args tell.
+local function clock(arg)
+  if arg and arg ~= '' then
+    return tonumber(arg), true
   end
-  return now
+  local time = call('TIME')
+  return time[1] * 1000000 + time[2], false
 end
 
 local function run(keys, args)
@@ -890,27 +928,15 @@ local function run(keys, args)
     return { 3 }
   end
 
-  local told = args[3] and args[3] ~= ''
-  local reading = told and tonumber(args[3])
-  if not told then
-    local time = call('TIME')
-    reading = time[1] * 1000000 + time[2]
-  end
+  local reading, told = clock(args[3])
   local value
   if plan.logs == 0 or from then
     value = call('GET', keys[1])
   else
     value = call('GETRANGE', keys[1], 0, plan.head - 1)
   end
-  local n = tonumber(args[2])
-  if not verb then
-    local state = takeBuckets(plan, n, keys[1], value, reading, told)
-    if state then
-      return state
-    end
-    verb = 'take'
-  end
   value = value or ''
+  local n = tonumber(args[2])
   local at, anew, note = reading, value == '', nil
   if anew or value:sub(1, 5) == id then
     local newest = open(plan, keys, not anew and value)
@@ -929,7 +955,44 @@ local function run(keys, args)
     end
     return { 1 }
   end
-  return decide(verb, n, tonumber(args[5] or 0), id, plan, keys, at, anew, note, at - reading, told)
+  return decide(verb, n, tonumber(args[5]), id, plan, keys, at, anew, note, at - reading, told)
 end
 
-redis.register_function(FUNCTION, run)
+-- What is asked for, and how many times.
+local function asked(word)
+  local n = tonumber(word)
+  if n then
+    return n, 1
+  end
+  local times
+  n, times = word:match('(%d+)x(%d+)')
+  return tonumber(n), tonumber(times)
+end
+
+local function takeAll(keys, args)
+  if not call then
+    begin()
+  end
+  local plan = plans[args[1]]
+  if not plan then
+    return { 3 }
+  end
+  local reading, told = clock(args[#keys + 2])
+  if #keys == 1 then
+    local n, times = asked(args[2] or 1)
+    return takeBuckets(plan, n, times, keys[1], call('GET', keys[1]), reading, told) or plan.undecided
+  end
+  local values, states, key, value = call('MGET', items(keys)), {}, nil, nil
+  for i = 1, #keys do
+    if keys[i] ~= key then
+      key, value = keys[i], values[i]
+    end
+    local n, times = asked(args[i + 1] or 1)
+    local state, stored = takeBuckets(plan, n, times, key, value, reading, told)
+    states[i], value = state or plan.undecided, stored or value
+  end
+  return table.concat(states)
+end
+
+redis.register_function(NAME, run)
+redis.register_function(NAME .. '_take', takeAll)

@@ -24,6 +24,7 @@ type PerClient struct {
 	breaker *breaker
 	plan    atomic.Pointer[plan]
 	known   *knowledge
+	batches *batches
 	denials *denials // nil without WithDenyCache
 	leases  *leases  // nil without WithLease
 	local   fallbacks
@@ -55,6 +56,7 @@ func NewWith(store Store, p weir.Policy, opts ...Option) *PerClient {
 		panic(err.Error())
 	}
 	c.plan.Store(first)
+	c.batches = newBatches(c)
 	if c.denyCache > 0 {
 		c.denials = newDenials(c.denyCache)
 	}
@@ -259,9 +261,18 @@ func (c *PerClient) Close() error {
 
 // decide calls the function, and tells it the policies that it asks for.
 func (c *PerClient) decide(ctx context.Context, verb, key string, n, want int, pl *plan) (weir.Decision, int, error) {
-	within, cancel := c.within(ctx)
+	state, called, by := c.keys.state(key), library, time.Now().Add(c.timeout)
+	if verb == "take" && want == 0 && pl.buckets && n <= pl.capacity && pl.told.Load() {
+		if d, ok, err := c.batches.take(ctx, by, state, n, pl); err != nil {
+			return weir.Decision{}, 0, err
+		} else if ok && d.Allowed {
+			return d, n, nil
+		} else if ok {
+			return d, 0, nil
+		}
+	}
+	within, cancel := until(ctx, by)
 	defer cancel()
-	state, called := c.keys.state(key), library
 	if verb == "refund" {
 		called = giving
 	}
@@ -275,19 +286,16 @@ func (c *PerClient) decide(ctx context.Context, verb, key string, n, want int, p
 		switch {
 		case err != nil:
 			return weir.Decision{}, 0, err
-		case len(reply.Numbers) == 0 && pl.buckets && len(reply.Text) == stateHead+debtBytes*len(pl.leaves):
-			d, taken := pl.read(reply.Text, n)
-			return d, taken, nil
 		case len(reply.Numbers) == 6:
 			d, taken := pl.decision(reply.Numbers)
 			return d, taken, nil
 		case len(reply.Numbers) != 1 || reply.Numbers[0] < 1 || reply.Numbers[0] > 3:
 			return weir.Decision{}, 0, fmt.Errorf("redislimit: the function answered %v", reply)
 		}
-		switch reply.Numbers[0] {
-		case 1:
+		switch {
+		case reply.Numbers[0] == 1:
 			return weir.Decision{}, 0, nil
-		case 3: // it has not seen these policies yet
+		case reply.untold():
 			told = true
 			continue
 		}
@@ -307,12 +315,6 @@ func (c *PerClient) decide(ctx context.Context, verb, key string, n, want int, p
 // call returns what the function is called with.
 func (c *PerClient) call(verb, state string, n, want int, pl, before *plan, told bool) (keys, args []string) {
 	number := strconv.FormatInt(min(int64(n), mostAsked), 10)
-	if verb == "take" && want == 0 && before == nil && !told && pl.buckets && n <= pl.capacity {
-		if c.at != "" {
-			return []string{state}, []string{pl.id, number, c.at}
-		}
-		return []string{state}, []string{pl.id, number}
-	}
 	args = append(make([]string, 0, 16), pl.id, number, c.at, verb, strconv.Itoa(want), "")
 	if told {
 		args = append(args, pl.words...)

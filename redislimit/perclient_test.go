@@ -14,6 +14,8 @@ import (
 
 func bucket(n int, per time.Duration) weir.Policy { return weir.TokenBucket(weir.Per(n, per)) }
 
+func window(n int, per time.Duration) weir.Policy { return weir.FixedWindow(weir.Per(n, per)) }
+
 // TestAKeyExpiresWhenItIsFull: and not before.
 func TestAKeyExpiresWhenItIsFull(t *testing.T) {
 	ctx, client := context.Background(), redistest.Start(t).Client()

@@ -23,6 +23,8 @@ func New(client rueidis.Client, p weir.Policy, opts ...redislimit.Option) *redis
 // store is the redislimit.Store of rueidis.
 type store struct{ client rueidis.Client }
 
+func (s store) OneServer() bool { return s.client.Mode() != rueidis.ClientModeCluster }
+
 func (s store) Call(ctx context.Context, l *redislimit.Library, keys, args []string) (redislimit.Reply, error) {
 	result := s.call(ctx, l, keys, args)
 	for tries := 0; redislimit.NotFound(result.Error()) && tries < 3; tries++ { // somebody may take it away again

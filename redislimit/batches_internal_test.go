@@ -1,0 +1,518 @@
+package redislimit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/goweir/weir"
+	"github.com/goweir/weir/internal/conformance"
+	"github.com/goweir/weir/redislimit/redistest"
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+)
+
+// plenty is a timeout that no test waits for.
+const plenty = 20 * time.Second
+
+// someBuckets returns token buckets, small and large, which all have to admit.
+func someBuckets(r *rand.Rand) weir.Policy {
+	parts := make([]weir.Policy, 1+r.IntN(3))
+	for i := range parts {
+		count := 1 + r.IntN(1<<(1+r.IntN(40)))
+		period := time.Duration(1+r.IntN(30*365*24)) * time.Hour >> r.IntN(20)
+		l := weir.Per(count, period)
+		if burst := 1 + r.IntN(20); r.IntN(2) == 0 {
+			l = l.WithBurst(burst)
+		}
+		if l.Validate() != nil {
+			l = weir.Per(3, 7*time.Second)
+		}
+		parts[i] = weir.TokenBucket(l)
+		if r.IntN(8) == 0 {
+			parts[i] = weir.LeakyBucket(l, 1)
+		}
+	}
+	return weir.All(parts...)
+}
+
+// TestABatchDecidesAsMemoryDoesOneByOne: every field, and what is left.
+func TestABatchDecidesAsMemoryDoesOneByOne(t *testing.T) {
+	client := redistest.Start(t).Client()
+	admitted, denied := 0, 0
+	for seed := range uint64(400) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		p := someBuckets(r)
+		c, memory := New(client, p, WithPrefix(fmt.Sprint(seed, ":")), WithTimeout(plenty)), conformance.Memory(p)
+		pl, at := c.plan.Load(), int64(1_700_000_000_000_000)
+		for step := range 30 {
+			at += r.Int64N(int64(pl.leaves[0].interval/ticksPerMicro) + 2)
+			memory.At(at)
+			c.at = strconv.FormatInt(at, 10)
+			l := &lane{}
+			for range 1 + r.IntN(20) {
+				l.join(context.Background(), c.keys.state(strconv.Itoa(r.IntN(4))), 1+r.IntN(min(pl.capacity, 1+pl.capacity>>r.IntN(40)+r.IntN(3))))
+			}
+			require.Len(t, l.waiting, 1)
+			w := l.waiting[0]
+			c.batches.send(pl, w)
+			require.NoError(t, w.err)
+			for state, a := range w.asks {
+				for ; a != nil; a = a.other {
+					for who := range a.times {
+						got, ok := pl.read(a.after, a.n, a.times, who+1)
+						require.True(t, ok)
+						want, err := memory.Take(strings.TrimPrefix(state, c.prefix), a.n)
+						require.NoError(t, err)
+						want.RetryAfter, want.ResetAfter = roundedUp(want.RetryAfter), roundedUp(want.ResetAfter)
+						require.Equal(t, want, got, "seed %d, step %d: %v, %d of %d times %d of %s", seed, step, p, who+1, a.times, a.n, state)
+						if got.Allowed {
+							admitted++
+						} else {
+							denied++
+						}
+					}
+				}
+			}
+		}
+	}
+	require.Greater(t, admitted, 10_000)
+	require.Greater(t, denied, 10_000)
+}
+
+// TestABatchLeavesAloneWhatTheOtherFunctionDecides: a clock that was set back, another
+// policy, and what is no state at all.
+func TestABatchLeavesAloneWhatTheOtherFunctionDecides(t *testing.T) {
+	ctx, client := context.Background(), redistest.Start(t).Client()
+	p := weir.TokenBucket(weir.PerHour(10))
+	c := New(client, p, WithTimeout(plenty))
+	at := func(second int64) { c.at = strconv.FormatInt(second*1e6, 10) }
+	at(1000)
+	for _, key := range []string{"here", "later"} {
+		_, err := c.Take(ctx, key, 4)
+		require.NoError(t, err)
+	}
+	at(2000)
+	_, err := c.Take(ctx, "later", 1)
+	require.NoError(t, err)
+	at(1000)
+	_, err = c.TakeAs(ctx, "other", 4, weir.TokenBucket(weir.PerDay(10)))
+	require.NoError(t, err)
+	require.NoError(t, client.RPush(ctx, "weir:list", "x").Err())
+	require.NoError(t, client.Set(ctx, "weir:text", "x", 0).Err())
+	contents := func() (all []string) {
+		for _, key := range []string{"later", "other", "list", "text"} {
+			all = append(all, client.Dump(ctx, "weir:"+key).Val())
+		}
+		return all
+	}
+	before := contents()
+	l := &lane{}
+	asks := make(map[string]*ask)
+	for _, key := range []string{"here", "later", "other", "list", "text"} {
+		asks[key] = l.join(ctx, "weir:"+key, 1)
+	}
+	c.batches.send(c.plan.Load(), l.waiting[0])
+	require.NoError(t, l.waiting[0].err)
+	require.Equal(t, before, contents())
+	for key, a := range asks {
+		d, ok := c.plan.Load().read(a.after, 1, 1, 1)
+		require.Equal(t, key == "here", ok, key)
+		require.Equal(t, key == "here", d.Allowed, key)
+	}
+	for _, key := range []string{"later", "other"} {
+		d, err := c.Take(ctx, key, 1)
+		require.NoError(t, err)
+		require.True(t, d.Allowed, key)
+	}
+	_, err = c.Take(ctx, "list", 1)
+	require.ErrorContains(t, err, "WRONGTYPE")
+}
+
+// A gate is a store that makes calls of the function that takes wait.
+type gate struct {
+	Store
+	apart  bool
+	refuse error         // of calls with several keys
+	pass   chan struct{} // one of them goes on for each
+	came   chan []string // their keys, as they come
+}
+
+func (g *gate) OneServer() bool { return !g.apart }
+
+func (g *gate) Call(ctx context.Context, l *Library, keys, args []string) (Reply, error) {
+	if l == taking && g.pass != nil {
+		g.came <- keys
+		select {
+		case <-g.pass:
+		case <-ctx.Done():
+			return Reply{}, ctx.Err()
+		}
+	}
+	if len(keys) > 1 && g.refuse != nil {
+		return Reply{}, g.refuse
+	}
+	return g.Store.Call(ctx, l, keys, args)
+}
+
+// gated returns a PerClient of which mostCalls calls have come to its gate, for a client
+// each, and what waits for those who ask.
+func gated(t *testing.T, g *gate, p weir.Policy, opts ...Option) (c *PerClient, work *sync.WaitGroup) {
+	client := redistest.Start(t).Client()
+	g.Store = newGoRedis(client)
+	c = NewWith(g, p, append([]Option{WithTimeout(plenty)}, opts...)...)
+	_, err := c.Take(context.Background(), "first", 1) // all are told the policy
+	require.NoError(t, err)
+	g.pass, g.came = make(chan struct{}), make(chan []string, 1000)
+	work = new(sync.WaitGroup)
+	for i := range mostCalls {
+		work.Go(func() {
+			d, err := c.Take(context.Background(), fmt.Sprint("early", i), 1)
+			require.NoError(t, err)
+			require.True(t, d.Allowed)
+		})
+	}
+	for range mostCalls {
+		require.Len(t, <-g.came, 1)
+	}
+	return c, work
+}
+
+// waiting returns how many wait in all lanes.
+func (b *batches) waiting() (n int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, l := range b.lanes {
+		for _, w := range l.waiting {
+			for _, a := range w.asks {
+				for ; a != nil; a = a.other {
+					n += a.times
+				}
+			}
+		}
+	}
+	return n
+}
+
+func (b *batches) awaits(t *testing.T, n int) {
+	require.Eventually(t, func() bool { return b.waiting() == n }, 10*time.Second, time.Millisecond)
+}
+
+// TestWhoWaitsForTheStoreIsInOneCall: each with an answer of its own.
+func TestWhoWaitsForTheStoreIsInOneCall(t *testing.T) {
+	g := &gate{}
+	c, work := gated(t, g, weir.TokenBucket(weir.PerDay(10)))
+	var mu sync.Mutex
+	remaining := make(map[string][]int)
+	for key, askers := range map[string]int{"a": 12, "b": 3, "c": 1} {
+		for range askers {
+			work.Go(func() {
+				d, err := c.Take(context.Background(), key, 1)
+				require.NoError(t, err)
+				mu.Lock()
+				defer mu.Unlock()
+				if d.Allowed {
+					remaining[key] = append(remaining[key], d.Remaining)
+				} else {
+					require.Positive(t, d.RetryAfter)
+					remaining[key+" denied"] = append(remaining[key+" denied"], d.Remaining)
+				}
+			})
+		}
+	}
+	work.Go(func() {
+		d, err := c.Take(context.Background(), "b", 8)
+		require.NoError(t, err)
+		mu.Lock()
+		defer mu.Unlock()
+		remaining["eight"] = append(remaining["eight"], d.Remaining)
+	})
+	c.batches.awaits(t, 17)
+	require.Empty(t, g.came)
+	g.pass <- struct{}{}
+	keys := <-g.came
+	require.ElementsMatch(t, []string{"weir:a", "weir:b", "weir:b", "weir:c"}, keys)
+	close(g.pass)
+	work.Wait()
+	require.Empty(t, g.came)
+	require.ElementsMatch(t, []int{9, 8, 7, 6, 5, 4, 3, 2, 1, 0}, remaining["a"])
+	require.Equal(t, []int{0, 0}, remaining["a denied"])
+	require.Equal(t, []int{9}, remaining["c"])
+	require.Len(t, remaining["eight"], 1)
+	require.Empty(t, c.batches.lanes)
+	stats := c.Stats()
+	require.EqualValues(t, 1+mostCalls+17, stats.Allowed+stats.Denied)
+}
+
+// TestManyWhoWaitAreInSeveralCalls: none of more than mostAsks.
+func TestManyWhoWaitAreInSeveralCalls(t *testing.T) {
+	g := &gate{}
+	c, work := gated(t, g, weir.TokenBucket(weir.PerDay(10)))
+	const clients = 2*mostAsks + 10
+	for i := range clients {
+		work.Go(func() {
+			ok, err := c.Allow(context.Background(), strconv.Itoa(i))
+			require.NoError(t, err)
+			require.True(t, ok)
+		})
+	}
+	c.batches.awaits(t, clients)
+	close(g.pass)
+	work.Wait()
+	sizes := map[int]int{}
+	for len(g.came) > 0 {
+		sizes[len(<-g.came)]++
+	}
+	require.Equal(t, map[int]int{mostAsks: 2, 10: 1}, sizes)
+}
+
+// TestWhoGivesUpWhileWaitingTakesNothing: nor does who has waited for too long.
+func TestWhoGivesUpWhileWaitingTakesNothing(t *testing.T) {
+	g := &gate{}
+	c, work := gated(t, g, weir.TokenBucket(weir.PerDay(10)))
+	ctx, cancel := context.WithCancel(context.Background())
+	var gone sync.WaitGroup
+	for range 3 {
+		gone.Go(func() {
+			_, err := c.Take(ctx, "a", 2)
+			require.ErrorIs(t, err, context.Canceled)
+			require.NotContains(t, err.Error(), "weir:a")
+		})
+		gone.Go(func() {
+			_, err := c.Take(ctx, "b", 2)
+			require.ErrorIs(t, err, context.Canceled)
+		})
+	}
+	work.Go(func() {
+		d, err := c.Take(context.Background(), "a", 2)
+		require.NoError(t, err)
+		require.Equal(t, 8, d.Remaining)
+	})
+	c.batches.awaits(t, 7)
+	cancel()
+	gone.Wait()
+	g.pass <- struct{}{}
+	require.Equal(t, []string{"weir:a"}, <-g.came)
+	close(g.pass)
+	work.Wait()
+	d, err := c.Peek(context.Background(), "b", 1)
+	require.NoError(t, err)
+	require.Equal(t, 9, d.Remaining)
+	require.Empty(t, c.batches.lanes)
+}
+
+// TestWhoGivesUpLaterStopsNobodyElse: even the one for whom a batch was begun.
+func TestWhoGivesUpLaterStopsNobodyElse(t *testing.T) {
+	g := &gate{}
+	c, work := gated(t, g, weir.TokenBucket(weir.PerDay(10)))
+	ctx, cancel := context.WithCancel(context.Background())
+	var gone sync.WaitGroup
+	gone.Go(func() {
+		_, err := c.Take(ctx, "a", 1)
+		require.ErrorIs(t, err, context.Canceled)
+	})
+	c.batches.awaits(t, 1)
+	work.Go(func() {
+		d, err := c.Take(context.Background(), "a", 1)
+		require.NoError(t, err)
+		require.True(t, d.Allowed)
+	})
+	c.batches.awaits(t, 2)
+	g.pass <- struct{}{}
+	<-g.came
+	cancel()
+	gone.Wait()
+	close(g.pass)
+	work.Wait()
+}
+
+// TestWaitingIsWithinTheTimeout: and then it is as if the store had been asked.
+func TestWaitingIsWithinTheTimeout(t *testing.T) {
+	g := &gate{}
+	c, work := gated(t, g, weir.TokenBucket(weir.PerDay(10)), WithFallback(FailOpen))
+	c.timeout = 20 * time.Millisecond // of those who ask from now on
+	for _, ctx := range []context.Context{context.Background(), func() context.Context {
+		within, cancel := c.within(context.Background())
+		t.Cleanup(cancel)
+		return within
+	}()} {
+		d, err := c.Take(ctx, "a", 1)
+		require.NoError(t, err)
+		require.True(t, d.Allowed)
+	}
+	require.EqualValues(t, 2, c.Stats().Fallback)
+	close(g.pass)
+	work.Wait()
+	c.timeout = plenty
+	d, err := c.Peek(context.Background(), "a", 1)
+	require.NoError(t, err)
+	require.Equal(t, 9, d.Remaining)
+}
+
+// TestABatchThatFailsFailsAllInIt: as one failure of the store.
+func TestABatchThatFailsFailsAllInIt(t *testing.T) {
+	g := &gate{}
+	c, work := gated(t, g, weir.TokenBucket(weir.PerDay(10)))
+	g.refuse = errors.New("connection reset")
+	for i := range 20 {
+		work.Go(func() {
+			_, err := c.Take(context.Background(), strconv.Itoa(i), 1)
+			require.ErrorIs(t, err, g.refuse)
+		})
+	}
+	c.batches.awaits(t, 20)
+	close(g.pass)
+	work.Wait()
+	require.EqualValues(t, 1, c.breaker.Counts().TotalFailures)
+}
+
+// crossSlot is what a cluster answers that looks like a single server.
+type crossSlot struct{}
+
+func (crossSlot) Error() string { return "CROSSSLOT Keys in request don't hash to the same slot" }
+func (crossSlot) RedisError()   {}
+
+// TestClientsInSeveralSlotsAreAskedAboutApart: once it is known.
+func TestClientsInSeveralSlotsAreAskedAboutApart(t *testing.T) {
+	for _, known := range []bool{false, true} {
+		g := &gate{apart: known}
+		c, work := gated(t, g, weir.TokenBucket(weir.PerDay(10)))
+		if known {
+			for range mostCalls { // of this one client
+				work.Go(func() {
+					ok, err := c.Allow(context.Background(), "a")
+					require.NoError(t, err)
+					require.True(t, ok)
+				})
+			}
+			for range mostCalls {
+				require.Equal(t, []string{"weir:a"}, <-g.came)
+			}
+		}
+		g.refuse = crossSlot{}
+		for range 2 {
+			work.Go(func() {
+				ok, err := c.Allow(context.Background(), "a")
+				require.NoError(t, err)
+				require.True(t, ok)
+			})
+		}
+		if known {
+			c.batches.awaits(t, 2)
+		}
+		work.Go(func() {
+			ok, err := c.Allow(context.Background(), "b")
+			require.NoError(t, err)
+			require.True(t, ok)
+		})
+		if known {
+			require.Equal(t, []string{"weir:b"}, <-g.came)
+		} else {
+			c.batches.awaits(t, 3)
+		}
+		close(g.pass)
+		work.Wait()
+		require.True(t, c.batches.apart.Load())
+		for key, used := range map[string]int{"a": 2, "b": 1} {
+			if known && key == "a" {
+				used += mostCalls
+			}
+			d, err := c.Peek(context.Background(), key, 0)
+			require.NoError(t, err)
+			require.Equal(t, 10-used, d.Remaining, key)
+		}
+		require.Zero(t, c.breaker.Counts().TotalFailures)
+	}
+}
+
+// TestWhichStoresAreOneServer: a ring is not, nor a cluster, but where a hash tag says so.
+func TestWhichStoresAreOneServer(t *testing.T) {
+	options := &redis.RingOptions{Addrs: map[string]string{"a": "localhost:1"}}
+	ring, cluster := redis.NewRing(options), redis.NewClusterClient(&redis.ClusterOptions{Addrs: []string{"localhost:1"}})
+	single := redis.NewClient(&redis.Options{Addr: "localhost:1"})
+	t.Cleanup(func() { _, _, _ = ring.Close(), cluster.Close(), single.Close() })
+	p := weir.TokenBucket(weir.PerDay(10))
+	for _, client := range []redis.UniversalClient{ring, cluster} {
+		require.True(t, New(client, p).batches.apart.Load())
+		require.False(t, New(client, p, WithPrefix("{a}")).batches.apart.Load())
+	}
+	require.False(t, New(single, p).batches.apart.Load())
+	require.True(t, NewWith(struct{ Store }{newGoRedis(single)}, p).batches.apart.Load())
+}
+
+// TestAServerThatHasForgottenThePolicyIsToldOnce: and then decides about the batch.
+func TestAServerThatHasForgottenThePolicyIsToldOnce(t *testing.T) {
+	g := &gate{}
+	c, work := gated(t, g, weir.TokenBucket(weir.PerDay(10)))
+	client := g.Store.(goRedis).client
+	for i := range 20 {
+		work.Go(func() {
+			ok, err := c.Allow(context.Background(), strconv.Itoa(i))
+			require.NoError(t, err)
+			require.True(t, ok)
+		})
+	}
+	c.batches.awaits(t, 20)
+	require.NoError(t, client.FunctionFlush(context.Background()).Err())
+	require.NoError(t, client.ConfigResetStat(context.Background()).Err())
+	close(g.pass)
+	work.Wait()
+	calls := 0
+	for _, line := range strings.Fields(client.Info(context.Background(), "commandstats").Val()) {
+		_, _ = fmt.Sscanf(line, "cmdstat_fcall:calls=%d", &calls)
+	}
+	require.LessOrEqual(t, calls, 5*(mostCalls+1))
+	require.NotZero(t, calls)
+}
+
+// TestAPolicyOfThirteenDaysAndMoreIsDecidedByABatch: debts in ticks would not be exact.
+func TestAPolicyOfThirteenDaysAndMoreIsDecidedByABatch(t *testing.T) {
+	ctx := context.Background()
+	client := redistest.Start(t).Client()
+	c := New(client, weir.TokenBucket(weir.Per(1000, 30*24*time.Hour)), WithTimeout(plenty))
+	c.at = "1700000000000000"
+	for i := range 1000 {
+		after, err := c.batches.call(bounded{ctx, ctx}, c.plan.Load(), []string{"weir:a"}, []string{c.plan.Load().id, "1"})
+		require.NoError(t, err)
+		d, ok := c.plan.Load().read(after, 1, 1, 1)
+		require.True(t, ok)
+		require.True(t, d.Allowed)
+		require.Equal(t, 999-i, d.Remaining)
+	}
+}
+
+// TestClientsAskManyThingsAtOnce: all that is admitted of each client is what it has.
+func TestClientsAskManyThingsAtOnce(t *testing.T) {
+	client := redistest.Start(t).Client()
+	c := New(client, weir.TokenBucket(weir.PerDay(100)), WithTimeout(plenty))
+	var work sync.WaitGroup
+	var mu sync.Mutex
+	admitted := make(map[string]int)
+	for worker := range 64 {
+		work.Go(func() {
+			r := rand.New(rand.NewPCG(uint64(worker), 1))
+			for range 200 {
+				key, n := strconv.Itoa(r.IntN(20)), 1+r.IntN(3)
+				ok, err := c.AllowN(context.Background(), key, n)
+				require.NoError(t, err)
+				if ok {
+					mu.Lock()
+					admitted[key] += n
+					mu.Unlock()
+				}
+			}
+		})
+	}
+	work.Wait()
+	require.Len(t, admitted, 20)
+	for key, n := range admitted {
+		require.Equal(t, 100, n, key)
+	}
+	require.Empty(t, c.batches.lanes)
+}
