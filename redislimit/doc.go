@@ -5,7 +5,9 @@
 //	clients := redislimit.New(redisClient, weir.TokenBucket(weir.PerSecond(10).WithBurst(20)))
 //	d, err := clients.Take(ctx, user, 1)
 //
-// A decision is one call of a function, and one round trip, whatever the policy. The instant
+// A decision is one call of a function, and one round trip, whatever the policy. Token buckets
+// that are asked for while eight calls are under way wait until one of these is over, and are
+// then decided in one call, each as if it were alone. The instant
 // that counts is the server's, in whole microseconds: no clock of a client takes
 // part. Where a limit's interval or period is whole microseconds, exactly what
 // memory admits at the same instants is admitted, and the Decision is the same;

@@ -2,9 +2,11 @@ package redislimit_test
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -86,5 +88,17 @@ func TestREADME_PermissionsAreEnough(t *testing.T) {
 		require.NoError(t, c.Refund(ctx, "a", 3))
 	}
 	require.NoError(t, c.Reset(ctx, "a"))
+	require.NoError(t, c.SetPolicy(policies[0]))
+	var work sync.WaitGroup
+	for i := range 64 { // more than go alone
+		work.Go(func() {
+			for range 20 {
+				_, err := c.Take(ctx, fmt.Sprint(i), 1)
+				require.NoError(t, err)
+			}
+		})
+	}
+	work.Wait()
+	require.Regexp(t, `cmdstat_mget:calls=[1-9].*,rejected_calls=0,failed_calls=0`, server.Client().Info(ctx, "commandstats").Val())
 	require.Error(t, client.Get(ctx, "other:a").Err())
 }

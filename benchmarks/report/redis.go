@@ -101,9 +101,10 @@ func (r Results) redisMarkdown() string {
 		p.line("**A trial run with few clients and no repetition: the figures mean nothing.**\n")
 	}
 	p.line("redislimit beside others that keep their states in Redis: 64 goroutines ask one redis-server on the same machine.")
-	p.line("weir's and redis_rate's token buckets are a function or script, in one round trip. ulule's limit is a fixed window: its")
-	p.line("script increments a number. throttled reads, and writes what it has computed if nobody else has meanwhile: a denial is")
-	p.line("one round trip without a script, an admission two, or more where many race for a key.")
+	p.line("redis_rate's token buckets are a script, in one round trip. weir's are a function, and a call of it decides for all who have")
+	p.line("waited for one of eight others to end. ulule's limit is a fixed window: its script increments a number. throttled reads, and")
+	p.line("writes what it has computed if nobody else has meanwhile: a denial is one round trip without a script, an admission")
+	p.line("two, or more where many race for a key.")
 	goalRows(p, r.redisGoals())
 	p.line("\nRatios are of times, and medians of the rounds' ratios: how many times as many decisions the second makes.")
 	for _, s := range r.Speeds {
