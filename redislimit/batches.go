@@ -67,10 +67,9 @@ type ask struct {
 	told  atomic.Int64 // how many know
 }
 
-func newBatches(c *PerClient) *batches {
+func newBatches(c *PerClient, together bool) *batches {
 	b := &batches{c: c, lanes: make(map[laneName]*lane)}
-	one, ok := c.store.(OneServer)
-	b.apart.Store(!c.keys.tagged && !(ok && one.OneServer()))
+	b.apart.Store(!together)
 	return b
 }
 

@@ -369,14 +369,8 @@ func TestABatchThatFailsFailsAllInIt(t *testing.T) {
 	c.batches.awaits(t, 20)
 	close(g.pass)
 	work.Wait()
-	require.EqualValues(t, 1, c.breaker.Counts().TotalFailures)
+	require.EqualValues(t, 1, c.breakers.of("").Counts().TotalFailures)
 }
-
-// crossSlot is what a cluster answers that looks like a single server.
-type crossSlot struct{}
-
-func (crossSlot) Error() string { return "CROSSSLOT Keys in request don't hash to the same slot" }
-func (crossSlot) RedisError()   {}
 
 // TestClientsInSeveralSlotsAreAskedAboutApart: once it is known.
 func TestClientsInSeveralSlotsAreAskedAboutApart(t *testing.T) {
@@ -395,7 +389,7 @@ func TestClientsInSeveralSlotsAreAskedAboutApart(t *testing.T) {
 				require.Equal(t, []string{"weir:a"}, <-g.came)
 			}
 		}
-		g.refuse = crossSlot{}
+		g.refuse = refusal("CROSSSLOT Keys in request don't hash to the same slot")
 		for range 2 {
 			work.Go(func() {
 				ok, err := c.Allow(context.Background(), "a")
@@ -427,7 +421,77 @@ func TestClientsInSeveralSlotsAreAskedAboutApart(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, 10-used, d.Remaining, key)
 		}
-		require.Zero(t, c.breaker.Counts().TotalFailures)
+		for _, b := range c.breakers {
+			require.Zero(t, b.Counts().TotalFailures)
+		}
+	}
+}
+
+// A refusal is what a server answers instead of deciding.
+type refusal string
+
+func (r refusal) Error() string { return string(r) }
+func (refusal) RedisError()     {}
+
+// TestWhatIsRefusedTogetherIsAskedApart: but where the server refuses everything.
+func TestWhatIsRefusedTogetherIsAskedApart(t *testing.T) {
+	for refused, all := range map[refusal]bool{"ERR something about a key": false, "LOADING Redis is loading": true} {
+		g := &gate{refuse: refused}
+		c, work := gated(t, g, weir.TokenBucket(weir.PerDay(10)))
+		for i := range 20 {
+			work.Go(func() {
+				ok, err := c.Allow(context.Background(), strconv.Itoa(i))
+				if all {
+					require.ErrorIs(t, err, refused)
+				} else {
+					require.NoError(t, err)
+					require.True(t, ok)
+				}
+			})
+		}
+		c.batches.awaits(t, 20)
+		close(g.pass)
+		work.Wait()
+		require.False(t, c.batches.apart.Load())
+		if all {
+			require.EqualValues(t, 1, c.breakers.of("").Counts().TotalFailures)
+		} else {
+			require.Zero(t, c.breakers.of("").Counts().TotalFailures)
+		}
+	}
+}
+
+// An odd store answers those who take in a way of its own.
+type odd struct {
+	Store
+	answer Reply
+}
+
+func (o odd) Call(ctx context.Context, l *Library, keys, args []string) (Reply, error) {
+	if l == taking {
+		return o.answer, nil
+	}
+	return o.Store.Call(ctx, l, keys, args)
+}
+
+// TestAnAnswerThatIsNoneIsAnError: but that the server does not know the policy, again and
+// again, leaves it to the other function.
+func TestAnAnswerThatIsNoneIsAnError(t *testing.T) {
+	ctx, client := context.Background(), redistest.Start(t).Client()
+	for _, answer := range []Reply{{}, {Text: "x"}, {Text: strings.Repeat("x", 21)}, {Numbers: []int64{1, 2, 3, 4, 5, 6}}, {Numbers: []int64{2}, Text: strings.Repeat("x", 20)}} {
+		c := NewWith(odd{newGoRedis(client), answer}, weir.TokenBucket(weir.PerDay(10)), WithTimeout(plenty))
+		require.NoError(t, c.Reset(ctx, "a"))
+		_, err := c.Take(ctx, "a", 1) // tells the policy
+		require.NoError(t, err)
+		_, err = c.Take(ctx, "a", 1)
+		require.ErrorContains(t, err, "answered")
+	}
+	c := NewWith(odd{newGoRedis(client), Reply{Numbers: []int64{3}}}, weir.TokenBucket(weir.PerDay(10)), WithTimeout(plenty))
+	require.NoError(t, c.Reset(ctx, "a"))
+	for i := range 3 {
+		d, err := c.Take(ctx, "a", 1)
+		require.NoError(t, err)
+		require.Equal(t, 9-i, d.Remaining)
 	}
 }
 

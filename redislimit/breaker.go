@@ -43,6 +43,29 @@ func newBreaker() *breaker {
 	})}
 }
 
+// breakers are one, or one for each of so many parts of a cluster's slots: who is in a
+// node that fails has no breaker in common with the others.
+type breakers []*breaker
+
+// clusterParts is in how many parts a cluster's slots are divided.
+const clusterParts = 64
+
+func newBreakers(parts int) breakers {
+	b := make(breakers, parts)
+	for i := range b {
+		b[i] = newBreaker()
+	}
+	return b
+}
+
+// of returns the breaker for those who have a key.
+func (b breakers) of(key string) *breaker {
+	if len(b) == 1 {
+		return b[0]
+	}
+	return b[slotOf(key)*len(b)/slots]
+}
+
 // first reports whether a failure is the first one of requests that began by then.
 func (b *breaker) first(began time.Duration) bool {
 	last := b.last.Load()
@@ -120,8 +143,9 @@ func (b bounded) gone() error {
 
 // run calls the store, if it has answered lately.
 func (c *PerClient) run(ctx bounded, l *Library, keys, args []string) (Reply, error) {
-	reply, err := c.breaker.Execute(func() (Reply, error) {
-		began := time.Since(c.breaker.start)
+	breaker := c.breakers.of(keys[0])
+	reply, err := breaker.Execute(func() (Reply, error) {
+		began := time.Since(breaker.start)
 		reply, err := c.store.Call(ctx, l, keys, args)
 		if err == nil {
 			return reply, nil
@@ -129,7 +153,7 @@ func (c *PerClient) run(ctx bounded, l *Library, keys, args []string) (Reply, er
 		if gone := ctx.gone(); gone != nil {
 			return reply, &abandoned{gone}
 		}
-		if unavailable(err) && !c.breaker.first(began) {
+		if unavailable(err) && !breaker.first(began) {
 			return reply, &echo{err}
 		}
 		return reply, err

@@ -49,7 +49,8 @@ type Store interface {
 }
 
 // OneServer is a Store that may have all keys on one server: then it is also called with
-// those of several clients, which would not be in one slot of a cluster.
+// those of several clients, which need not be in one slot, and it fails as a whole. Of any
+// other a part of the slots may fail.
 type OneServer interface {
 	Store
 	OneServer() bool

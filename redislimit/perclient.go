@@ -19,17 +19,17 @@ import (
 // never a denial, and names no client.
 type PerClient struct {
 	options
-	store   Store
-	keys    namespace
-	breaker *breaker
-	plan    atomic.Pointer[plan]
-	known   *knowledge
-	batches *batches
-	denials *denials // nil without WithDenyCache
-	leases  *leases  // nil without WithLease
-	local   fallbacks
-	counted stats
-	setting sync.Mutex // SetPolicy, one at a time
+	store    Store
+	keys     namespace
+	breakers breakers
+	plan     atomic.Pointer[plan]
+	known    *knowledge
+	batches  *batches
+	denials  *denials // nil without WithDenyCache
+	leases   *leases  // nil without WithLease
+	local    fallbacks
+	counted  stats
+	setting  sync.Mutex // SetPolicy, one at a time
 
 	at string // in tests, the instant that counts; otherwise the server's
 }
@@ -51,12 +51,17 @@ func NewWith(store Store, p weir.Policy, opts ...Option) *PerClient {
 	if err != nil {
 		panic(err.Error())
 	}
-	c := &PerClient{options: newOptions(opts), store: store, breaker: newBreaker(), known: newKnowledge()}
+	c := &PerClient{options: newOptions(opts), store: store, known: newKnowledge()}
 	if c.keys, err = newNamespace(c.prefix); err != nil {
 		panic(err.Error())
 	}
 	c.plan.Store(first)
-	c.batches = newBatches(c)
+	one, ok := store.(OneServer)
+	if together := c.keys.tagged || ok && one.OneServer(); together {
+		c.batches, c.breakers = newBatches(c, true), newBreakers(1)
+	} else {
+		c.batches, c.breakers = newBatches(c, false), newBreakers(clusterParts)
+	}
 	if c.denyCache > 0 {
 		c.denials = newDenials(c.denyCache)
 	}
