@@ -551,6 +551,37 @@ func TestAPolicyOfThirteenDaysAndMoreIsDecidedByABatch(t *testing.T) {
 	}
 }
 
+// TestATickIsNotRoundedAway: of a debt of decades, where it decides.
+func TestATickIsNotRoundedAway(t *testing.T) {
+	client, tried := redistest.Start(t).Client(), 0
+	for period := 30*365*24*time.Hour - time.Hour; tried < 50; period++ {
+		p := weir.TokenBucket(weir.Per(3, period))
+		each := interval(weir.Per(3, period))
+		if each%ticksPerMicro > 40 || each%ticksPerMicro == 0 {
+			continue
+		}
+		tried++
+		c, memory := New(client, p, WithPrefix(fmt.Sprint(tried, ":")), WithTimeout(plenty)), conformance.Memory(p)
+		at := int64(1_700_000_000_000_000)
+		for _, later := range []int64{0, int64(each / ticksPerMicro), 1, 0} { // the second is ticks too early
+			at += later
+			memory.At(at)
+			for n := 3; n > 0; n -= 2 {
+				pl := c.plan.Load()
+				after, err := c.batches.call(callerOf(context.Background()), pl, []string{"a"}, []string{pl.id, strconv.Itoa(n), strconv.FormatInt(at, 10)})
+				require.NoError(t, err)
+				got, ok := pl.read(after, n, 1, 1)
+				require.True(t, ok)
+				want, err := memory.Take("a", n)
+				require.NoError(t, err)
+				want.RetryAfter, want.ResetAfter = roundedUp(want.RetryAfter), roundedUp(want.ResetAfter)
+				require.Equal(t, want, got, "%v: %d after %d us", p, n, later)
+			}
+		}
+		require.NoError(t, client.FlushAll(context.Background()).Err())
+	}
+}
+
 // TestClientsAskManyThingsAtOnce: all that is admitted of each client is what it has.
 func TestClientsAskManyThingsAtOnce(t *testing.T) {
 	client := redistest.Start(t).Client()
