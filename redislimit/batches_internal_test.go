@@ -25,7 +25,7 @@ const plenty = 20 * time.Second
 func someBuckets(r *rand.Rand) weir.Policy {
 	parts := make([]weir.Policy, 1+r.IntN(3))
 	for i := range parts {
-		count := 1 + r.IntN(1<<(1+r.IntN(40)))
+		count := 1 + r.IntN(1<<(1+r.IntN(min(40, strconv.IntSize-2))))
 		period := time.Duration(1+r.IntN(30*365*24)) * time.Hour >> r.IntN(20)
 		l := weir.Per(count, period)
 		if burst := 1 + r.IntN(20); r.IntN(2) == 0 {
@@ -510,8 +510,8 @@ func TestWhichStoresAreOneServer(t *testing.T) {
 	require.True(t, NewWith(struct{ Store }{newGoRedis(single)}, p).batches.apart.Load())
 }
 
-// TestAServerThatHasForgottenThePolicyIsToldOnce: and then decides about the batch.
-func TestAServerThatHasForgottenThePolicyIsToldOnce(t *testing.T) {
+// TestWhoHasForgottenThePolicyIsToldOnce: and then decides about the batch.
+func TestWhoHasForgottenThePolicyIsToldOnce(t *testing.T) {
 	g := &gate{}
 	c, work := gated(t, g, weir.TokenBucket(weir.PerDay(10)))
 	client := g.Store.(goRedis).client

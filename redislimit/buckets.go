@@ -20,13 +20,14 @@ func (pl *plan) size() int { return stateHead + debtBytes*len(pl.leaves) }
 // times: the state is that afterwards, with how often n was taken. With false nothing
 // was decided.
 func (pl *plan) read(state string, n, times, who int) (d weir.Decision, ok bool) {
-	taken := int(binary.BigEndian.Uint64([]byte(state)) >> 24)
+	number := binary.BigEndian.Uint64([]byte(state)) >> 24
 	if times == 1 && state[:len(pl.id)] == pl.id {
-		taken = 1
+		number = 1
 	}
-	if taken > times {
+	if number > uint64(times) {
 		return d, false
 	}
+	taken := int(number)
 	d.Allowed = who <= taken
 	for i, l := range pl.leaves {
 		word := binary.BigEndian.Uint64([]byte(state[stateHead+i*debtBytes:]))
