@@ -2,6 +2,7 @@ package redislimit
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -9,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/goweir/weir"
@@ -55,23 +57,22 @@ func TestABatchDecidesAsMemoryDoesOneByOne(t *testing.T) {
 			at += r.Int64N(int64(pl.leaves[0].interval/ticksPerMicro) + 2)
 			memory.At(at)
 			c.at = strconv.FormatInt(at, 10)
-			l := &lane{}
+			w := newBatch()
+			w.by = time.Now().Add(plenty)
 			for range 1 + r.IntN(20) {
-				l.join(context.Background(), c.keys.state(strconv.Itoa(r.IntN(4))), 1+r.IntN(min(pl.capacity, 1+pl.capacity>>r.IntN(40)+r.IntN(3))))
+				w.add(c.keys.state(strconv.Itoa(r.IntN(4))), 1+r.IntN(min(pl.capacity, 1+pl.capacity>>r.IntN(40)+r.IntN(3))))
 			}
-			require.Len(t, l.waiting, 1)
-			w := l.waiting[0]
 			c.batches.send(pl, w)
 			require.NoError(t, w.err)
-			for state, a := range w.asks {
-				for ; a != nil; a = a.other {
+			for _, a := range w.asks {
+				for ; a != nil; a = a.next {
 					for who := range a.times {
 						got, ok := pl.read(a.after, a.n, a.times, who+1)
 						require.True(t, ok)
-						want, err := memory.Take(strings.TrimPrefix(state, c.prefix), a.n)
+						want, err := memory.Take(strings.TrimPrefix(a.state, c.prefix), a.n)
 						require.NoError(t, err)
 						want.RetryAfter, want.ResetAfter = roundedUp(want.RetryAfter), roundedUp(want.ResetAfter)
-						require.Equal(t, want, got, "seed %d, step %d: %v, %d of %d times %d of %s", seed, step, p, who+1, a.times, a.n, state)
+						require.Equal(t, want, got, "seed %d, step %d: %v, %d of %d times %d of %s", seed, step, p, who+1, a.times, a.n, a.state)
 						if got.Allowed {
 							admitted++
 						} else {
@@ -113,13 +114,14 @@ func TestABatchLeavesAloneWhatTheOtherFunctionDecides(t *testing.T) {
 		return all
 	}
 	before := contents()
-	l := &lane{}
+	w := newBatch()
+	w.by = time.Now().Add(plenty)
 	asks := make(map[string]*ask)
 	for _, key := range []string{"here", "later", "other", "list", "text"} {
-		asks[key] = l.join(ctx, "weir:"+key, 1)
+		asks[key] = w.add("weir:"+key, 1)
 	}
-	c.batches.send(c.plan.Load(), l.waiting[0])
-	require.NoError(t, l.waiting[0].err)
+	c.batches.send(c.plan.Load(), w)
+	require.NoError(t, w.err)
 	require.Equal(t, before, contents())
 	for key, a := range asks {
 		d, ok := c.plan.Load().read(a.after, 1, 1, 1)
@@ -144,7 +146,7 @@ type gate struct {
 	came   chan []string // their keys, as they come
 }
 
-func (g *gate) OneServer() bool { return !g.apart }
+func (g *gate) Colocated() bool { return !g.apart }
 
 func (g *gate) Call(ctx context.Context, l *Library, keys, args []string) (Reply, error) {
 	if l == taking && g.pass != nil {
@@ -167,6 +169,7 @@ func gated(t *testing.T, g *gate, p weir.Policy, opts ...Option) (c *PerClient, 
 	client := redistest.Start(t).Client()
 	g.Store = newGoRedis(client)
 	c = NewWith(g, p, append([]Option{WithTimeout(plenty)}, opts...)...)
+	c.batches.longest = time.Hour
 	_, err := c.Take(context.Background(), "first", 1) // all are told the policy
 	require.NoError(t, err)
 	g.pass, g.came = make(chan struct{}), make(chan []string, 1000)
@@ -191,7 +194,7 @@ func (b *batches) waiting() (n int) {
 	for _, l := range b.lanes {
 		for _, w := range l.waiting {
 			for _, a := range w.asks {
-				for ; a != nil; a = a.other {
+				for ; a != nil; a = a.next {
 					n += a.times
 				}
 			}
@@ -330,13 +333,134 @@ func TestWhoGivesUpLaterStopsNobodyElse(t *testing.T) {
 	gone.Wait()
 	close(g.pass)
 	work.Wait()
+	d, err := c.Peek(context.Background(), "a", 0)
+	require.NoError(t, err)
+	require.Equal(t, 8, d.Remaining) // it was under way
+}
+
+// TestWhoAsksFirstIsDecidedFirst: of those who ask for different numbers.
+func TestWhoAsksFirstIsDecidedFirst(t *testing.T) {
+	g := &gate{}
+	c, work := gated(t, g, weir.TokenBucket(weir.PerDay(10)))
+	for i, n := range []int{5, 10, 2, 4, 3} {
+		work.Go(func() {
+			ok, err := c.AllowN(context.Background(), "a", n)
+			require.NoError(t, err)
+			require.Equal(t, n == 5 || n == 2 || n == 3, ok, n)
+		})
+		c.batches.awaits(t, i+1)
+	}
+	close(g.pass)
+	work.Wait()
+}
+
+// TestAnErrorAboutOneClientIsForAllWhoAskAboutIt: nobody asks again.
+func TestAnErrorAboutOneClientIsForAllWhoAskAboutIt(t *testing.T) {
+	g := &gate{}
+	c, work := gated(t, g, weir.TokenBucket(weir.PerDay(10)))
+	require.NoError(t, g.Store.(goRedis).client.RPush(context.Background(), "weir:list", "x").Err())
+	for range 20 {
+		work.Go(func() {
+			_, err := c.Take(context.Background(), "list", 1)
+			require.ErrorContains(t, err, "WRONGTYPE")
+		})
+	}
+	c.batches.awaits(t, 20)
+	close(g.pass)
+	work.Wait()
+	require.Len(t, g.came, 1)
+}
+
+// TestNobodyWaitsLongForACallToEnd: but for a moment, however many are under way.
+func TestNobodyWaitsLongForACallToEnd(t *testing.T) {
+	g := &gate{}
+	c, work := gated(t, g, weir.TokenBucket(weir.PerDay(1000)))
+	c.batches.longest = longestWait
+	for i := range 10 {
+		for range 5 {
+			work.Go(func() {
+				ok, err := c.Allow(context.Background(), strconv.Itoa(i))
+				require.NoError(t, err)
+				require.True(t, ok)
+			})
+		}
+		for asked := 0; asked < 5; { // nobody is let through
+			<-g.came
+			asked += 5 - c.batches.waiting()
+		}
+	}
+	require.Greater(t, c.batches.lanes[laneName{plan: c.plan.Load()}].calls, mostCalls)
+	close(g.pass)
+	work.Wait()
+	require.Eventually(t, func() bool {
+		c.batches.mu.Lock()
+		defer c.batches.mu.Unlock()
+		return len(c.batches.lanes) == 0
+	}, 10*time.Second, time.Millisecond)
+}
+
+// A distant store admits everything, after a while.
+type distant time.Duration
+
+func (d distant) Colocated() bool { return true }
+
+func (d distant) Call(ctx context.Context, l *Library, keys, args []string) (Reply, error) {
+	select {
+	case <-time.After(time.Duration(d)):
+	case <-ctx.Done():
+		return Reply{}, ctx.Err()
+	}
+	if l != taking {
+		return Reply{Numbers: []int64{1, 9, 0, 1, 0, 1}}, nil
+	}
+	var states strings.Builder
+	for i := range keys {
+		times, several := "", false
+		if len(args) > 1 {
+			_, times, several = strings.Cut(args[i+1], "x")
+		}
+		number := []byte(args[0])
+		if several {
+			taken, _ := strconv.ParseUint(times, 10, 40)
+			number = binary.BigEndian.AppendUint64(nil, taken)[3:]
+		}
+		states.Write(append(number, make([]byte, 15)...))
+	}
+	return Reply{Text: states.String()}, nil
+}
+
+// TestAStoreThatIsFarAwayIsInTime: also for a thousand who ask at once, or one after the other.
+func TestAStoreThatIsFarAwayIsInTime(t *testing.T) {
+	for _, apart := range []time.Duration{0, 10 * time.Microsecond, 300 * time.Microsecond} {
+		synctest.Test(t, func(t *testing.T) {
+			c := NewWith(distant(30*time.Millisecond), weir.TokenBucket(weir.PerSecond(10)))
+			usual := c.timeout
+			c.timeout = plenty
+			_, err := c.Take(context.Background(), "first", 1) // tells the policy before
+			require.NoError(t, err)
+			c.timeout = usual
+			var work sync.WaitGroup
+			for i := range 1000 {
+				work.Go(func() {
+					began := time.Now()
+					_, err := c.Take(context.Background(), strconv.Itoa(i%100), 1)
+					require.NoError(t, err)
+					require.LessOrEqual(t, time.Since(began), 30*time.Millisecond+longestWait)
+				})
+				time.Sleep(apart)
+			}
+			work.Wait()
+			synctest.Wait()
+			require.Empty(t, c.batches.lanes)
+		})
+	}
 }
 
 // TestWaitingIsWithinTheTimeout: and then it is as if the store had been asked.
 func TestWaitingIsWithinTheTimeout(t *testing.T) {
 	g := &gate{}
 	c, work := gated(t, g, weir.TokenBucket(weir.PerDay(10)), WithFallback(FailOpen))
-	c.timeout = 20 * time.Millisecond // of those who ask from now on
+	c.timeout = 20 * time.Millisecond // for those who ask from now on
 	for _, ctx := range []context.Context{context.Background(), func() context.Context {
 		within, cancel := c.within(context.Background())
 		t.Cleanup(cancel)
@@ -452,7 +576,7 @@ func TestWhatIsRefusedTogetherIsAskedApart(t *testing.T) {
 		c.batches.awaits(t, 20)
 		close(g.pass)
 		work.Wait()
-		require.False(t, c.batches.apart.Load())
+		require.Equal(t, !all, c.batches.apart.Load())
 		if all {
 			require.EqualValues(t, 1, c.breakers.of("").Counts().TotalFailures)
 		} else {
@@ -495,8 +619,8 @@ func TestAnAnswerThatIsNoneIsAnError(t *testing.T) {
 	}
 }
 
-// TestWhichStoresAreOneServer: a ring is not, nor a cluster, but where a hash tag says so.
-func TestWhichStoresAreOneServer(t *testing.T) {
+// TestWhichStoresAreOfOneServer: a ring is not, nor a cluster, but where a hash tag says so.
+func TestWhichStoresAreOfOneServer(t *testing.T) {
 	options := &redis.RingOptions{Addrs: map[string]string{"a": "localhost:1"}}
 	ring, cluster := redis.NewRing(options), redis.NewClusterClient(&redis.ClusterOptions{Addrs: []string{"localhost:1"}})
 	single := redis.NewClient(&redis.Options{Addr: "localhost:1"})
@@ -510,8 +634,8 @@ func TestWhichStoresAreOneServer(t *testing.T) {
 	require.True(t, NewWith(struct{ Store }{newGoRedis(single)}, p).batches.apart.Load())
 }
 
-// TestWhoHasForgottenThePolicyIsToldOnce: and then decides about the batch.
-func TestWhoHasForgottenThePolicyIsToldOnce(t *testing.T) {
+// TestWhoHasForgottenThePolicyIsToldAgain: by each call, and not by each client.
+func TestWhoHasForgottenThePolicyIsToldAgain(t *testing.T) {
 	g := &gate{}
 	c, work := gated(t, g, weir.TokenBucket(weir.PerDay(10)))
 	client := g.Store.(goRedis).client
@@ -568,7 +692,7 @@ func TestATickIsNotRoundedAway(t *testing.T) {
 			memory.At(at)
 			for n := 3; n > 0; n -= 2 {
 				pl := c.plan.Load()
-				after, err := c.batches.call(callerOf(context.Background()), pl, []string{"a"}, []string{pl.id, strconv.Itoa(n), strconv.FormatInt(at, 10)})
+				after, err := c.batches.call(bounded{context.Background(), context.Background()}, pl, []string{"a"}, []string{pl.id, strconv.Itoa(n), strconv.FormatInt(at, 10)})
 				require.NoError(t, err)
 				got, ok := pl.read(after, n, 1, 1)
 				require.True(t, ok)

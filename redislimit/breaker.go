@@ -112,14 +112,6 @@ type bounded struct {
 	caller context.Context
 }
 
-// callerOf returns a context as one that is bounded, if only by its caller.
-func callerOf(ctx context.Context) bounded {
-	if b, ok := ctx.(bounded); ok {
-		return b
-	}
-	return bounded{ctx, ctx}
-}
-
 func (c *PerClient) within(ctx context.Context) (bounded, context.CancelFunc) {
 	return until(ctx, time.Now().Add(c.timeout))
 }

@@ -6,8 +6,8 @@
 //	d, err := clients.Take(ctx, user, 1)
 //
 // A decision is one call of a function, and one round trip, whatever the policy. Token buckets
-// that are asked for while eight calls are under way wait until one of these is over, and are
-// then decided in one call, each as if it were alone. The instant
+// that are asked for while four calls are under way wait until one of these is over, or for half
+// a millisecond, and are then decided in one call, each as if it were alone. The instant
 // that counts is the server's, in whole microseconds: no clock of a client takes
 // part. Where a limit's interval or period is whole microseconds, exactly what
 // memory admits at the same instants is admitted, and the Decision is the same;

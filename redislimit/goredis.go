@@ -32,7 +32,7 @@ func newGoRedis(client redis.UniversalClient) goRedis {
 	return g
 }
 
-func (g goRedis) OneServer() bool {
+func (g goRedis) Colocated() bool {
 	_, one := g.client.(*redis.Client)
 	return one
 }

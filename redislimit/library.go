@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	_ "embed"
 	"encoding/hex"
-	"fmt"
 	"strings"
 )
 
@@ -34,7 +33,7 @@ type Library struct {
 func newLibrary() *Library {
 	sum := sha256.Sum256([]byte(source))
 	name := "weir_" + hex.EncodeToString(sum[:6])
-	code := strings.ReplaceAll(source, "NAME", fmt.Sprintf("%q", name))
+	code := strings.ReplaceAll(source, "@name@", name)
 	return &Library{Function: name, Source: "#!lua name=" + name + "\n" + code}
 }
 
@@ -44,16 +43,15 @@ type Store interface {
 	// Call calls a library's function, with FCALL, where the keys are, which are all in
 	// one slot of a cluster. Where the server answers that it has no such function,
 	// Call loads the library, with FUNCTION LOAD, and tries again. It returns once ctx
-	// is done, if not earlier.
+	// is done, if not earlier. It must not panic: goroutines of this package call it, too.
 	Call(ctx context.Context, l *Library, keys, args []string) (Reply, error)
 }
 
-// OneServer is a Store that may have all keys on one server: then it is also called with
-// those of several clients, which need not be in one slot, and it fails as a whole. Of any
-// other a part of the slots may fail.
-type OneServer interface {
-	Store
-	OneServer() bool
+// A Colocator is a Store that says whether all keys are on one server: then it is also
+// called with those of several clients, which need not be in one slot, and it fails as a
+// whole. Of any other a part of the slots may fail.
+type Colocator interface {
+	Colocated() bool
 }
 
 // A Reply is what a function returns: a string, or an array of integers, and at its end

@@ -1,6 +1,6 @@
--- A library of two functions. The algorithms are those of weir's Go code, function by function, and described there.
+-- A library of two functions, @name@ and @name@_take. The algorithms are those of weir's Go code, function by function, and described there.
 --
--- decide is about one client:
+-- The first is about one client:
 --
 -- keys  1 the client's state, then its logs but the first one, in the policy's order. If two policies are named: as many
 --       logs as either of them has, and then the note of a denial.
@@ -12,21 +12,22 @@
 --           F count period unit a fixed window, of a period in us (unit 1) or ns (unit 1000)
 --           C count period unit a sliding counter
 --           W count period early a sliding window's log, of a period in us, rounded up by so many ns
---           K capacity          a limit that time does not change; -1 for plan.undecided
+--           K capacity          a limit that time does not change; -1 for none
 --           A parts, O parts    all and first-of; the parts follow
 --           ?                   nobody knows: everything is used
 --
 -- It returns {1 or 0, remaining, retry, leaf, reset, taken}: remaining is -1 for no bound, and retry for never. Or {2, id} if
 -- the state is under the policy of that id, which has to be named; or {3} if a policy that is named has to be told.
 --
--- take is about one client or several, whose token buckets all have to admit what they ask for:
+-- The other is about one client or several, whose token buckets all have to admit what they ask for:
 --
 -- keys  their states; one that is there more than once, in one place
 -- args  1 the policy's id   then for each key n, which is above 0 and not above the capacity; or as 2x5, that it is asked for five
---       times, one after the other   and at the end the instant, or nothing for this server's. The id alone: 1 of each.
+--       times, one after the other   and at the end the instant, or nothing for this server's. The id alone:
+--       1 for each.
 --
 -- It returns the states, one behind the other, as they are afterwards, but with a number instead of the id: how many times n was
--- taken; or the id if that was once of once; or the greatest there is if the other function has to decide. Or {3}, as above.
+-- taken; or the id if that was once of once; or the greatest there is if the first function has to decide. Or {3}, as above.
 --
 -- A state is id (5 bytes), newest (7), and each leaf as it was at the instant newest:
 --           T debt (8)   F start (7) used (6)   C start (7) previous (6) current (6)   W sum (6) length (4)
@@ -37,7 +38,7 @@
 --
 -- A state of token buckets that all have to admit expires at the end of the second in which it is full, which every version of
 -- this library keeps to. Any other state expires when it is full.
---
+
 local floor, ceil, min, max, huge, pack, unpack, items, call
 
 -- What is there only once a function runs.
@@ -852,7 +853,7 @@ local function takeBuckets(plan, n, times, key, value, reading, told)
       end
     end
     local room = l.full - us * TICKS - ticks
-    if room < (taken * n + 1) * l.each then -- else there is room even if these are not exact
+    if room < (taken * n + 1) * l.each then -- else there is room, as one interval is more than what all these are rounded by
       if l.full < 2 ^ 53 then
         room = floor(room / l.each)
       else
@@ -994,5 +995,5 @@ local function takeAll(keys, args)
   return table.concat(states)
 end
 
-redis.register_function(NAME, run)
-redis.register_function(NAME .. '_take', takeAll)
+redis.register_function('@name@', run)
+redis.register_function('@name@_take', takeAll)

@@ -56,8 +56,8 @@ func NewWith(store Store, p weir.Policy, opts ...Option) *PerClient {
 		panic(err.Error())
 	}
 	c.plan.Store(first)
-	one, ok := store.(OneServer)
-	if together := c.keys.tagged || ok && one.OneServer(); together {
+	one, ok := store.(Colocator)
+	if together := c.keys.tagged || ok && one.Colocated(); together {
 		c.batches, c.breakers = newBatches(c, true), newBreakers(1)
 	} else {
 		c.batches, c.breakers = newBatches(c, false), newBreakers(clusterParts)
@@ -266,18 +266,20 @@ func (c *PerClient) Close() error {
 
 // decide calls the function, and tells it the policies that it asks for.
 func (c *PerClient) decide(ctx context.Context, verb, key string, n, want int, pl *plan) (weir.Decision, int, error) {
-	state, called, by := c.keys.state(key), library, time.Now().Add(c.timeout)
+	within, cancel := c.within(ctx)
+	defer cancel()
+	state, called := c.keys.state(key), library
 	if verb == "take" && want == 0 && pl.buckets && n <= pl.capacity && pl.told.Load() {
-		if d, ok, err := c.batches.take(ctx, by, state, n, pl); err != nil {
+		d, ok, err := c.batches.take(within, state, n, pl)
+		switch {
+		case err != nil:
 			return weir.Decision{}, 0, err
-		} else if ok && d.Allowed {
+		case ok && d.Allowed:
 			return d, n, nil
-		} else if ok {
+		case ok:
 			return d, 0, nil
 		}
 	}
-	within, cancel := until(ctx, by)
-	defer cancel()
 	if verb == "refund" {
 		called = giving
 	}

@@ -102,7 +102,7 @@ func (r Results) redisMarkdown() string {
 	}
 	p.line("redislimit beside others that keep their states in Redis: 64 goroutines ask one redis-server on the same machine.")
 	p.line("redis_rate's token buckets are a script, in one round trip. weir's are a function, and a call of it decides for all who have")
-	p.line("waited for one of eight others to end. ulule's limit is a fixed window: its script increments a number. throttled reads, and")
+	p.line("waited for one of four others to end. ulule's limit is a fixed window: its script increments a number. throttled reads, and")
 	p.line("writes what it has computed if nobody else has meanwhile: a denial is one round trip without a script, an admission")
 	p.line("two, or more where many race for a key.")
 	goalRows(p, r.redisGoals())

@@ -23,7 +23,7 @@ func New(client rueidis.Client, p weir.Policy, opts ...redislimit.Option) *redis
 // store is the redislimit.Store of rueidis.
 type store struct{ client rueidis.Client }
 
-func (s store) OneServer() bool { return s.client.Mode() != rueidis.ClientModeCluster }
+func (s store) Colocated() bool { return s.client.Mode() != rueidis.ClientModeCluster }
 
 func (s store) Call(ctx context.Context, l *redislimit.Library, keys, args []string) (redislimit.Reply, error) {
 	result := s.call(ctx, l, keys, args)
