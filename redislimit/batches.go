@@ -19,8 +19,8 @@ const (
 	// longestWait is how long one waits for a call at most, or a sixteenth of the timeout if
 	// that is less: of a server that is far away any number may be under way.
 	longestWait = 500 * time.Microsecond
-	// mostAsks is how many a call has, so that it does not keep the server from others for long.
-	mostAsks = 128
+	// mostInCall is how many a call has, so that it does not keep the server from others for long.
+	mostInCall = 128
 )
 
 // batches decides takes of token buckets: at once, or if there are calls enough under
@@ -116,7 +116,7 @@ func (b *batches) join(name laneName, l *lane, state string, n int) *ask {
 	if len(l.waiting) > 0 {
 		w = l.waiting[len(l.waiting)-1]
 	}
-	if w == nil || w.count == mostAsks {
+	if w == nil || w.count == mostInCall {
 		w = newBatch()
 		w.overdue = time.AfterFunc(b.longest, func() { b.hurry(name, l, w) })
 		l.waiting = append(l.waiting, w)

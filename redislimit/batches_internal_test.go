@@ -253,11 +253,11 @@ func TestWhoWaitsForTheStoreIsInOneCall(t *testing.T) {
 	require.EqualValues(t, 1+mostCalls+17, stats.Allowed+stats.Denied)
 }
 
-// TestManyWhoWaitAreInSeveralCalls: none of more than mostAsks.
+// TestManyWhoWaitAreInSeveralCalls: none of more than mostInCall.
 func TestManyWhoWaitAreInSeveralCalls(t *testing.T) {
 	g := &gate{}
 	c, work := gated(t, g, weir.TokenBucket(weir.PerDay(10)))
-	const clients = 2*mostAsks + 10
+	const clients = 2*mostInCall + 10
 	for i := range clients {
 		work.Go(func() {
 			ok, err := c.Allow(context.Background(), strconv.Itoa(i))
@@ -272,7 +272,7 @@ func TestManyWhoWaitAreInSeveralCalls(t *testing.T) {
 	for len(g.came) > 0 {
 		sizes[len(<-g.came)]++
 	}
-	require.Equal(t, map[int]int{mostAsks: 2, 10: 1}, sizes)
+	require.Equal(t, map[int]int{mostInCall: 2, 10: 1}, sizes)
 }
 
 // TestWhoGivesUpWhileWaitingTakesNothing: nor does who has waited for too long.
@@ -672,6 +672,23 @@ func TestAPolicyOfThirteenDaysAndMoreIsDecidedByABatch(t *testing.T) {
 		require.True(t, ok)
 		require.True(t, d.Allowed)
 		require.Equal(t, 999-i, d.Remaining)
+	}
+}
+
+// TestManyBucketsAreDecidedTogether: more than a function of Redis has place for at once.
+func TestManyBucketsAreDecidedTogether(t *testing.T) {
+	client := redistest.Start(t).Client()
+	for _, count := range []int{mostBuckets, mostBuckets + 1, 5000} {
+		parts := make([]weir.Policy, count)
+		for i := range parts {
+			parts[i] = weir.TokenBucket(weir.PerDay(i + 2))
+		}
+		c := New(client, weir.All(parts...), WithTimeout(plenty))
+		for _, allowed := range []bool{true, true, false} {
+			ok, err := c.Allow(context.Background(), strconv.Itoa(count))
+			require.NoError(t, err)
+			require.Equal(t, allowed, ok)
+		}
 	}
 }
 

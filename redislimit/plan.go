@@ -19,6 +19,10 @@ const mostCount = 1 << 40
 // mostOddPeriod bounds a window's period that is not whole microseconds.
 const mostOddPeriod = 1 << 52 * time.Nanosecond
 
+// mostBuckets is how many a state may have to be taken of in one step: a function of
+// Redis has no place for thousands of numbers at once.
+const mostBuckets = 100
+
 // A plan is a policy as the function reads it.
 type plan struct {
 	policy weir.Policy
@@ -28,7 +32,7 @@ type plan struct {
 	leaves []leaf
 	logs   int
 
-	buckets  bool // all leaves are token buckets, which have to admit together
+	buckets  bool // all leaves are token buckets, which have to admit together, and they are few
 	capacity int  // the least of a leaf
 
 	told atomic.Bool // the store has its text
@@ -53,6 +57,7 @@ func newPlan(p weir.Policy) (*plan, error) {
 	if err := plan.add(p); err != nil {
 		return nil, err
 	}
+	plan.buckets = plan.buckets && len(plan.leaves) <= mostBuckets
 	sum := sha256.Sum256([]byte(strings.Join(plan.words, " ")))
 	plan.id = string(sum[:5])
 	return plan, nil
