@@ -275,6 +275,7 @@ func (b *batches) call(ctx bounded, pl *plan, keys, args []string) (string, erro
 	}
 	reply, err := b.c.run(ctx, taking, keys, args)
 	if err == nil && reply.untold() {
+		pl.lost()
 		look, words := b.c.call("peek", keys[0], 0, 0, pl, nil, true)
 		if _, err = b.c.run(ctx, library, look, words); err == nil {
 			reply, err = b.c.run(ctx, taking, keys, args)

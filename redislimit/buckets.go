@@ -21,7 +21,6 @@ func (pl *plan) size() int { return stateHead + debtBytes*len(pl.leaves) }
 // was decided.
 func (pl *plan) read(state string, n, times, who int) (d weir.Decision, ok bool) {
 	number := binary.BigEndian.Uint64([]byte(state)) >> 24
-	// Of 2^40 ids two would be mistaken for a number: for none, and for what is left to the other function.
 	if times == 1 && state[:len(pl.id)] == pl.id {
 		number = 1
 	}

@@ -1,6 +1,9 @@
 package redislimit
 
 import (
+	"context"
+	"time"
+
 	"github.com/goweir/weir"
 	lru "github.com/hashicorp/golang-lru/v2"
 )
@@ -11,6 +14,14 @@ type knowledge struct {
 	plans *lru.Cache[weir.Policy, *plan]
 	byID  *lru.Cache[string, *plan] // which the store was told, or has told
 }
+
+// tellAgain is how long the store is believed to have what it was told.
+const tellAgain = time.Minute
+
+// began is long enough ago for what was told then to be told again.
+var began = time.Now().Add(-tellAgain - time.Second)
+
+func sinceBegan() int64 { return int64(time.Since(began)) }
 
 // mostKnown bounds what is remembered of policies.
 const mostKnown = 1024
@@ -40,17 +51,36 @@ func (k *knowledge) plan(p weir.Policy) (*plan, error) {
 }
 
 // tell makes sure that the store has the text of a policy before there is a state
-// under it.
+// under it, and while there are: it may lose one, and not the other.
 func (k *knowledge) tell(ctx bounded, c *PerClient, pl *plan) error {
-	if pl.told.Load() {
-		return nil
+	told, now := pl.told.Load(), sinceBegan()
+	switch {
+	case told == 0:
+		return k.say(ctx, c, pl)
+	case now-told >= int64(tellAgain) && pl.told.CompareAndSwap(told, now):
+		go func() {
+			ctx, cancel := c.within(context.Background())
+			defer cancel()
+			_ = k.say(ctx, c, pl) // or a minute later
+		}()
 	}
+	return nil
+}
+
+func (k *knowledge) say(ctx bounded, c *PerClient, pl *plan) error {
 	if _, err := c.run(ctx, library, []string{c.keys.policy(pl.id)}, []string{"", pl.policy.String(), "", "tell"}); err != nil {
 		return err
 	}
 	k.byID.Add(pl.id, pl)
-	pl.told.Store(true)
+	pl.told.Store(sinceBegan())
 	return nil
+}
+
+// lost has the store told of a policy again: it seems to have started without its data.
+func (pl *plan) lost() {
+	if told := pl.told.Load(); sinceBegan()-told > int64(time.Second) { // else it is one that was new to it
+		pl.told.CompareAndSwap(told, 1)
+	}
 }
 
 // find returns the plan of an id. If the store has lost it, that is one under which

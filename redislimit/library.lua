@@ -407,9 +407,7 @@ end
 -- Reads the policy that begins at an argument, and returns also where the next one does.
 local function parse(args, at, leaves)
   local p = { kind = args[at] }
-  if p.kind == '?' then
-    return p, at + 1
-  elseif p.kind == 'A' or p.kind == 'O' then
+  if p.kind == 'A' or p.kind == 'O' then
     local narrow, parts = p.kind == 'A' and min or max, tonumber(args[at + 1])
     at = at + 2
     for i = 1, parts do
@@ -447,6 +445,8 @@ end
 -- Policies that this server was told, by their ids: trees, with leaves in which the state of one client after the other is
 -- looked at.
 local plans, known = {}, 0
+
+local UNKNOWN = { leaves = {} } -- what nobody knows, and this server does not learn
 
 local function learn(args, at, id)
   local plan = { leaves = {}, logs = 0, head = HEAD }
@@ -763,7 +763,7 @@ local function convert(from, to, id, keys, value, reading)
   for _, l in ipairs(to.leaves) do
     l.list = {}
   end
-  if from.policy.kind == '?' then
+  if from == UNKNOWN then
     seeAll(to.leaves, reading)
     spend(to.policy, reading, min(to.policy.capacity, 2 ^ 53))
     return reading
@@ -923,7 +923,7 @@ local function run(keys, args)
     local at
     plan, at = learn(args, 7, id)
     if before ~= '' then
-      from = learn(args, at, before)
+      from = args[at] == '?' and UNKNOWN or learn(args, at, before)
     end
   elseif not plan or not from and before ~= '' then
     return { 3 }

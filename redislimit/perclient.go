@@ -268,8 +268,11 @@ func (c *PerClient) Close() error {
 func (c *PerClient) decide(ctx context.Context, verb, key string, n, want int, pl *plan) (weir.Decision, int, error) {
 	within, cancel := c.within(ctx)
 	defer cancel()
+	if err := c.known.tell(within, c, pl); err != nil {
+		return weir.Decision{}, 0, err
+	}
 	state, called := c.keys.state(key), library
-	if verb == "take" && want == 0 && pl.buckets && n <= pl.capacity && pl.told.Load() {
+	if verb == "take" && want == 0 && pl.buckets && n <= pl.capacity {
 		d, ok, err := c.batches.take(within, state, n, pl)
 		switch {
 		case err != nil:
@@ -282,9 +285,6 @@ func (c *PerClient) decide(ctx context.Context, verb, key string, n, want int, p
 	}
 	if verb == "refund" {
 		called = giving
-	}
-	if err := c.known.tell(within, c, pl); err != nil {
-		return weir.Decision{}, 0, err
 	}
 	var before *plan
 	for told, tries := false, 0; tries < 8; tries++ { // others may bring it from one to another meanwhile
@@ -304,6 +304,7 @@ func (c *PerClient) decide(ctx context.Context, verb, key string, n, want int, p
 			return weir.Decision{}, 0, nil
 		case reply.untold():
 			told = true
+			pl.lost()
 			continue
 		}
 		if before, err = c.known.find(within, c, reply.Text); err != nil {
