@@ -20,14 +20,17 @@ const (
 )
 
 // Local decides in memory, with a share of each limit: 1/k in a fleet of k processes
-// keeps them together within it, as long as that is at least one for each. A client begins there with a full share. It panics
-// if share is not above 0 and at most 1.
+// keeps them together within it, as long as that is at least one for each. A client
+// begins there with a full share. It panics if share is not above 0 and at most 1.
 func Local(share float64) Fallback {
-	if !(0 < share && share <= 1) {
+	f := Fallback(share)
+	if !f.isShare() {
 		panic(fmt.Sprintf("redislimit: Local(%v): a share is above 0 and at most 1", share))
 	}
-	return Fallback(share)
+	return f
 }
+
+func (f Fallback) isShare() bool { return 0 < f && f <= 1 }
 
 // shareOf returns a policy with a share of each limit, rounded down: but where
 // that is less than one, one in a longer period.

@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// An Option changes how a PerClient is made.
+// An Option changes how a PerClient is made. One that makes no sense panics where it is
+// made, and a nil one, or a prefix that New cannot use, in New.
 type Option func(*options)
 
 type options struct {
@@ -21,6 +22,9 @@ type options struct {
 func newOptions(opts []Option) options {
 	o := options{prefix: "weir:", timeout: 50 * time.Millisecond}
 	for _, opt := range opts {
+		if opt == nil {
+			panic("redislimit: a nil Option")
+		}
 		opt(&o)
 	}
 	return o
@@ -45,8 +49,11 @@ func WithTimeout(d time.Duration) Option {
 }
 
 // WithFallback says what is decided when the store does not answer; the default is
-// FailClosed.
+// FailClosed. It panics if f is none of FailClosed, FailOpen and what Local returns.
 func WithFallback(f Fallback) Option {
+	if f != FailClosed && f != FailOpen && !f.isShare() {
+		panic(fmt.Sprintf("redislimit: WithFallback(%v): it must be FailClosed, FailOpen or Local(share)", float64(f)))
+	}
 	return func(o *options) { o.fallback = f }
 }
 
@@ -67,7 +74,8 @@ func WithDenyCache(clients int) Option {
 // k * n more than MaxWithin are admitted in any span: tokens that were taken before
 // it began. One request waits for another's lease at most for WithTimeout, and then asks
 // for itself. Decisions that are made here say what was left in the store when it was
-// asked last. Close gives back what is leased. It panics if n is negative, or max not positive.
+// asked last. Close gives back what is leased. It panics if n is negative, or max not positive;
+// with n of 0, the default, nothing is leased.
 func WithLease(n int, max time.Duration) Option {
 	if n < 0 || max <= 0 {
 		panic(fmt.Sprintf("redislimit: WithLease(%d, %v): n must not be negative, and max positive", n, max))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"reflect"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -38,15 +39,21 @@ type PerClient struct {
 // *redis.Client, *redis.ClusterClient or *redis.Ring of Redis 7 or later, or Valkey. It
 // panics, as weir.NewPerClient does, on an invalid policy, and on one with a count or
 // burst above 2^40, or a window of more than 52 days that is not whole
-// microseconds. Set ContextTimeoutEnabled in the client's options: else each
+// microseconds; and on a nil client. Set ContextTimeoutEnabled in the client's options: else each
 // decision needs a goroutine to keep to its time, of at most 1024. Even so go-redis
 // sees a context's deadline, and not that it is canceled before.
 func New(client redis.UniversalClient, p weir.Policy, opts ...Option) *PerClient {
+	if v := reflect.ValueOf(client); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
+		panic("redislimit: New needs a client of Redis, and it is nil")
+	}
 	return NewWith(newGoRedis(client), p, opts...)
 }
 
 // NewWith is New for another client library.
 func NewWith(store Store, p weir.Policy, opts ...Option) *PerClient {
+	if store == nil {
+		panic("redislimit: NewWith needs a Store, and it is nil")
+	}
 	first, err := newPlan(p)
 	if err != nil {
 		panic(err.Error())

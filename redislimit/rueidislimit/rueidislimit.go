@@ -17,6 +17,9 @@ import (
 // sentinels. Set ConnWriteTimeout in its options, to a second say: a connection on which
 // nothing comes back any more is kept for that long, and by default for ten.
 func New(client rueidis.Client, p weir.Policy, opts ...redislimit.Option) *redislimit.PerClient {
+	if client == nil {
+		panic("rueidislimit: New needs a client of rueidis, and it is nil")
+	}
 	return redislimit.NewWith(store{client}, p, opts...)
 }
 
