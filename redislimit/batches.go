@@ -103,7 +103,7 @@ func (b *batches) take(ctx bounded, state string, n int, pl *plan) (weir.Decisio
 	b.mu.Unlock()
 	defer b.next(name, l)
 	after, err := b.call(ctx, pl, []string{state}, []string{pl.id, strconv.Itoa(n)})
-	if err != nil || after == "" {
+	if after == "" {
 		return weir.Decision{}, false, err
 	}
 	d, ok := pl.read(after, n, 1, 1)
@@ -233,7 +233,7 @@ func (b *batches) send(pl *plan, w *batch) {
 			a.after = states[i*size : (i+1)*size]
 		}
 	case err == nil:
-	case len(keys) == 1 || !isReply(err) || unavailable(err):
+	case len(keys) == 1 || unavailable(err):
 		w.err = err
 	case !NotFound(err) && !strings.Contains(err.Error(), "TRYAGAIN"): // about several keys
 		b.apart.Store(true)
@@ -274,7 +274,7 @@ func (b *batches) call(ctx bounded, pl *plan, keys, args []string) (string, erro
 		args = append(args, b.c.at)
 	}
 	reply, err := b.c.run(ctx, taking, keys, args)
-	if err == nil && reply.untold() {
+	if reply.untold() {
 		pl.lost()
 		look, words := b.c.call("peek", keys[0], 0, 0, pl, nil, true)
 		if _, err = b.c.run(ctx, library, look, words); err == nil {

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -142,6 +143,7 @@ type gate struct {
 	Store
 	apart  bool
 	refuse error         // of calls with several keys
+	others atomic.Int64  // calls of the other function
 	pass   chan struct{} // one of them goes on for each
 	came   chan []string // their keys, as they come
 }
@@ -156,6 +158,9 @@ func (g *gate) Call(ctx context.Context, l *Library, keys, args []string) (Reply
 		case <-ctx.Done():
 			return Reply{}, ctx.Err()
 		}
+	}
+	if l != taking {
+		g.others.Add(1)
 	}
 	if len(keys) > 1 && g.refuse != nil {
 		return Reply{}, g.refuse
@@ -313,8 +318,10 @@ func TestWhoGivesUpWhileWaitingTakesNothing(t *testing.T) {
 		require.Equal(t, 8, d.Remaining)
 	})
 	c.batches.awaits(t, 7)
+	others := g.others.Load()
 	cancel()
 	gone.Wait()
+	require.Equal(t, others, g.others.Load())
 	g.pass <- struct{}{}
 	require.Equal(t, []string{"weir:a"}, <-g.came)
 	close(g.pass)
@@ -325,32 +332,88 @@ func TestWhoGivesUpWhileWaitingTakesNothing(t *testing.T) {
 	c.batches.end(t)
 }
 
-// TestWhoGivesUpLaterStopsNobodyElse: even the one for whom a batch was begun.
+// TestWhoGivesUpLaterStopsNobodyElse: even the one for whom a batch was begun, whether a call
+// has ended or it is overdue.
 func TestWhoGivesUpLaterStopsNobodyElse(t *testing.T) {
+	for _, overdue := range []bool{false, true} {
+		g := &gate{}
+		c, work := gated(t, g, weir.TokenBucket(weir.PerDay(10)))
+		ctx, cancel := context.WithCancel(context.Background())
+		var gone sync.WaitGroup
+		gone.Go(func() {
+			_, err := c.Take(ctx, "a", 1)
+			require.ErrorIs(t, err, context.Canceled)
+		})
+		c.batches.awaits(t, 1)
+		work.Go(func() {
+			d, err := c.Take(context.Background(), "a", 1)
+			require.NoError(t, err)
+			require.True(t, d.Allowed)
+		})
+		c.batches.awaits(t, 2)
+		if overdue {
+			work.Go(func() { c.batches.hurryOn(c.plan.Load()) })
+		} else {
+			g.pass <- struct{}{}
+		}
+		<-g.came
+		cancel()
+		gone.Wait()
+		close(g.pass)
+		work.Wait()
+		d, err := c.Peek(context.Background(), "a", 0)
+		require.NoError(t, err)
+		require.Equal(t, 8, d.Remaining) // it was under way
+		c.batches.end(t)
+	}
+}
+
+// hurryOn makes the call for the batch that waits first, as if that were overdue.
+func (b *batches) hurryOn(pl *plan) {
+	name := laneName{plan: pl}
+	b.mu.Lock()
+	l := b.lanes[name]
+	w := l.waiting[0]
+	b.mu.Unlock()
+	b.hurry(name, l, w)
+}
+
+// TestCallsBesideAllOthersEnd: with nobody's in their place, until there are mostCalls again.
+func TestCallsBesideAllOthersEnd(t *testing.T) {
 	g := &gate{}
 	c, work := gated(t, g, weir.TokenBucket(weir.PerDay(10)))
-	ctx, cancel := context.WithCancel(context.Background())
-	var gone sync.WaitGroup
-	gone.Go(func() {
-		_, err := c.Take(ctx, "a", 1)
-		require.ErrorIs(t, err, context.Canceled)
-	})
-	c.batches.awaits(t, 1)
-	work.Go(func() {
-		d, err := c.Take(context.Background(), "a", 1)
+	take := func() {
+		ok, err := c.Allow(context.Background(), "a")
 		require.NoError(t, err)
-		require.True(t, d.Allowed)
-	})
-	c.batches.awaits(t, 2)
+		require.True(t, ok)
+	}
+	under := func(calls int) {
+		require.Eventually(t, func() bool { return c.batches.calls() == calls }, 10*time.Second, time.Millisecond)
+	}
+	for range 2 {
+		work.Go(take)
+		c.batches.awaits(t, 1)
+		work.Go(func() { c.batches.hurryOn(c.plan.Load()) })
+		<-g.came
+	}
+	under(mostCalls + 2)
+	work.Go(take)
+	c.batches.awaits(t, 1)
+	for calls := mostCalls + 1; calls >= mostCalls; calls-- {
+		g.pass <- struct{}{}
+		under(calls)
+		require.Equal(t, 1, c.batches.waiting())
+	}
 	g.pass <- struct{}{}
-	<-g.came
-	cancel()
-	gone.Wait()
-	close(g.pass)
+	require.Equal(t, []string{"weir:a"}, <-g.came)
+	require.Zero(t, c.batches.waiting())
+	for calls := mostCalls - 1; calls > 0; calls-- {
+		g.pass <- struct{}{}
+		under(calls)
+	}
+	g.pass <- struct{}{}
 	work.Wait()
-	d, err := c.Peek(context.Background(), "a", 0)
-	require.NoError(t, err)
-	require.Equal(t, 8, d.Remaining) // it was under way
+	c.batches.end(t)
 }
 
 // TestWhoAsksFirstIsDecidedFirst: of those who ask for different numbers.
@@ -384,6 +447,7 @@ func TestAnErrorAboutOneClientIsForAllWhoAskAboutIt(t *testing.T) {
 	close(g.pass)
 	work.Wait()
 	require.Len(t, g.came, 1)
+	require.False(t, c.batches.apart.Load())
 }
 
 // TestNobodyWaitsLongForACallToEnd: but for a moment, however many are under way.
@@ -471,6 +535,9 @@ func TestAStoreThatIsFarAwayIsInTime(t *testing.T) {
 func TestWaitingIsWithinTheTimeout(t *testing.T) {
 	g := &gate{}
 	c, work := gated(t, g, weir.TokenBucket(weir.PerDay(10)), WithFallback(FailOpen))
+	require.Equal(t, longestWait, newBatches(c, true).longest)
+	c.timeout = 20 * time.Microsecond
+	require.Equal(t, 1250*time.Nanosecond, newBatches(c, true).longest)
 	c.timeout = 20 * time.Millisecond // for those who ask from now on
 	for _, ctx := range []context.Context{context.Background(), func() context.Context {
 		within, cancel := c.within(context.Background())
@@ -503,8 +570,11 @@ func TestABatchThatFailsFailsAllInIt(t *testing.T) {
 	}
 	c.batches.awaits(t, 20)
 	close(g.pass)
+	others := g.others.Load()
 	work.Wait()
 	require.EqualValues(t, 1, c.breakers.of("").Counts().TotalFailures)
+	require.False(t, c.batches.apart.Load())
+	require.Equal(t, others, g.others.Load())
 }
 
 // TestClientsInSeveralSlotsAreAskedAboutApart: once it is known.
@@ -568,15 +638,21 @@ type refusal string
 func (r refusal) Error() string { return string(r) }
 func (refusal) RedisError()     {}
 
-// TestWhatIsRefusedTogetherIsAskedApart: but where the server refuses everything.
+// TestWhatIsRefusedTogetherIsAskedApart: but where the server refuses everything; and from then
+// on, but where it is for a moment.
 func TestWhatIsRefusedTogetherIsAskedApart(t *testing.T) {
-	for refused, all := range map[refusal]bool{"ERR something about a key": false, "LOADING Redis is loading": true} {
+	for refused, is := range map[refusal]struct{ all, moment bool }{
+		"ERR something about a key":             {},
+		"LOADING Redis is loading":              {all: true},
+		"TRYAGAIN Multiple keys while a slot m": {moment: true},
+		"ERR Function not found":                {moment: true},
+	} {
 		g := &gate{refuse: refused}
 		c, work := gated(t, g, weir.TokenBucket(weir.PerDay(10)))
 		for i := range 20 {
 			work.Go(func() {
 				ok, err := c.Allow(context.Background(), strconv.Itoa(i))
-				if all {
+				if is.all {
 					require.ErrorIs(t, err, refused)
 				} else {
 					require.NoError(t, err)
@@ -587,8 +663,8 @@ func TestWhatIsRefusedTogetherIsAskedApart(t *testing.T) {
 		c.batches.awaits(t, 20)
 		close(g.pass)
 		work.Wait()
-		require.Equal(t, !all, c.batches.apart.Load())
-		if all {
+		require.Equal(t, !is.all && !is.moment, c.batches.apart.Load(), refused)
+		if is.all {
 			require.EqualValues(t, 1, c.breakers.of("").Counts().TotalFailures)
 		} else {
 			require.Zero(t, c.breakers.of("").Counts().TotalFailures)

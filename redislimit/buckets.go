@@ -21,7 +21,7 @@ func (pl *plan) size() int { return stateHead + debtBytes*len(pl.leaves) }
 // was decided.
 func (pl *plan) read(state string, n, times, who int) (d weir.Decision, ok bool) {
 	number := binary.BigEndian.Uint64([]byte(state)) >> 24
-	if times == 1 && state[:len(pl.id)] == pl.id {
+	if state[:len(pl.id)] == pl.id {
 		number = 1
 	}
 	if number > uint64(times) {

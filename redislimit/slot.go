@@ -8,10 +8,9 @@ const slots = 1 << 14
 // slotOf returns the slot in which a cluster has a key: the CRC-16/XMODEM of its hash
 // tag, or of all of it, as the Redis cluster specification says.
 func slotOf(key string) int {
-	if _, tag, ok := strings.Cut(key, "{"); ok {
-		if tag, _, ok = strings.Cut(tag, "}"); ok && tag != "" {
-			key = tag
-		}
+	_, tag, _ := strings.Cut(key, "{")
+	if tag, _, ok := strings.Cut(tag, "}"); ok && tag != "" {
+		key = tag
 	}
 	sum := uint16(0)
 	for i := range len(key) {
