@@ -31,6 +31,9 @@ type Decision struct {
 	ResetAfter time.Duration
 	// Shadowed says that the request was denied, and let through by WithShadow.
 	Shadowed bool
+	// Fallback says that the store of a remote limiter did not decide, and what else
+	// did: nothing was consumed there. It is false of what is decided in memory.
+	Fallback bool
 }
 
 // A leaf is one of a policy's algorithms with its state, and what a decision

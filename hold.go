@@ -52,8 +52,8 @@ func (p *payment) settle(actual int) {
 // Settle says what the request cost in the end: in each layer what it would have
 // been charged if the n of the call had been actual, so with 0 nothing. What is
 // too much is given back as Reservation.Settle does, and what is too little is
-// charged. A layer that did not charge the request, in shadow, is left alone. Only
-// the first call counts. Of a remote layer more is taken only if it is there.
+// charged. A layer that did not charge the request, in shadow or as its store did not
+// answer, is left alone. Only the first call counts. Of a remote layer more is taken only if it is there.
 // Settle of a denial does nothing.
 //
 // An error is one of a remote layer; ctx is for those. Each layer is settled all
@@ -70,7 +70,7 @@ func (h Hold) Settle(ctx context.Context, actual int) (err error) {
 	for i := range t.far {
 		c := &t.far[i]
 		switch more := c.costOf(actual) - c.n; {
-		case c.shadowed:
+		case c.free:
 		case more < 0:
 			err = errors.Join(err, c.giveBack(ctx, -more))
 		case more > 0:

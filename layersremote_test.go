@@ -367,6 +367,29 @@ func TestARemoteLayerInShadowIsGivenNothingBack(t *testing.T) {
 	require.NoError(t, h.Settle(t.Context(), 7))
 }
 
+// What a fallback has let through was not taken where it would be given back.
+func TestARemoteLayerThatFellBackIsGivenNothingBack(t *testing.T) {
+	given := 0
+	refund := func(_ context.Context, n int) error {
+		given += n
+		return nil
+	}
+	for _, fallback := range []bool{false, true} {
+		given = 0
+		open := weir.Decision{Allowed: true, Remaining: 9, Policy: "far", Limit: 10, Fallback: fallback}
+		d, err := weir.NewLayers(newStore(open, refund), newStore(weir.Decision{RetryAfter: time.Second}, refund)).TakeContext(t.Context(), someone, 2)
+		require.NoError(t, err)
+		require.False(t, d.Allowed)
+		require.False(t, d.Fallback)
+		require.Equal(t, map[bool]int{false: 2, true: 0}[fallback], given)
+		h, err := weir.NewLayers(newStore(open, refund)).Hold(t.Context(), someone, 3)
+		require.NoError(t, err)
+		require.Equal(t, open, h.Decision)
+		require.NoError(t, h.Settle(t.Context(), 0))
+		require.Equal(t, map[bool]int{false: 5, true: 0}[fallback], given)
+	}
+}
+
 // The functions of a user that panic do so before anything is taken.
 func TestAKeyThatPanicsTakesNothing(t *testing.T) {
 	near := weir.New(weir.TokenBucket(weir.PerHour(5)), weir.WithClock(weir.NewManualClock()))

@@ -11,8 +11,8 @@ import (
 // ByRemote. The functions but Policy are required, and must be safe for concurrent use.
 type Remote[K comparable] struct {
 	// Take consumes n of a key's, not below 0, or with an error nothing. It is called
-	// once all other layers have admitted the request. Of a Decision in shadow
-	// nothing is taken to be consumed.
+	// once all other layers have admitted the request. Of a Decision in shadow, or of a
+	// fallback, nothing is taken to be consumed.
 	Take func(ctx context.Context, key K, n int) (Decision, error)
 	// Peek says what Take would.
 	Peek func(ctx context.Context, key K, n int) (Decision, error)
@@ -67,7 +67,7 @@ type call struct {
 	policy Policy
 	told   bool // there is one
 
-	shadowed bool // it has decided in shadow
+	free bool // it was let through, and nothing was taken
 }
 
 // calls finds out which remote layers apply to a request.
@@ -143,8 +143,8 @@ func (t together) decideFar(ctx context.Context, answers []Decision, far []call,
 		d, err := c.remote.take(ctx, c.key, c.n)
 		switch {
 		case err != nil || !d.Allowed:
-		case d.Shadowed:
-			c.shadowed = true // nothing was taken
+		case d.Shadowed, d.Fallback:
+			c.free = true
 		default:
 			taken = append(taken, c)
 		}
