@@ -21,6 +21,8 @@ const (
 	longestWait = 500 * time.Microsecond
 	// mostInCall is how many a call has, so that it does not keep the server from others for long.
 	mostInCall = 128
+	// apartFor is how long clients are asked about apart once a server has refused several.
+	apartFor = time.Minute
 )
 
 // batches decides takes of token buckets: at once, or if there are calls enough under
@@ -32,7 +34,8 @@ const (
 // asked at a time.
 type batches struct {
 	c       *PerClient
-	apart   atomic.Bool   // states of several clients may be in several places
+	apart   bool          // states of several clients may be in several places
+	refused atomic.Int64  // until when they are asked about apart, in nanoseconds since 1970, as the server wants it
 	longest time.Duration // that one waits for a call
 
 	mu    sync.Mutex
@@ -76,16 +79,23 @@ type ask struct {
 }
 
 func newBatches(c *PerClient, together bool) *batches {
-	b := &batches{c: c, longest: min(longestWait, c.timeout/16), lanes: make(map[laneName]*lane)}
-	b.apart.Store(!together)
-	return b
+	return &batches{c: c, apart: !together, longest: min(longestWait, c.timeout/16), lanes: make(map[laneName]*lane)}
+}
+
+// together reports whether a call may be about several clients.
+func (b *batches) together() bool {
+	if b.apart {
+		return false
+	}
+	until := b.refused.Load()
+	return until == 0 || time.Now().UnixNano() >= until
 }
 
 // take returns what the store has decided about n. With false, and no error, it is to be
 // asked by itself, by the other function.
 func (b *batches) take(ctx bounded, state string, n int, pl *plan) (weir.Decision, bool, error) {
 	name := laneName{plan: pl}
-	if b.apart.Load() {
+	if !b.together() {
 		name.state = state
 	}
 	b.mu.Lock()
@@ -236,7 +246,7 @@ func (b *batches) send(pl *plan, w *batch) {
 	case len(keys) == 1 || unavailable(err):
 		w.err = err
 	case !NotFound(err) && !strings.Contains(err.Error(), "TRYAGAIN"): // about several keys
-		b.apart.Store(true)
+		b.refused.Store(time.Now().Add(apartFor).UnixNano())
 	}
 }
 
@@ -275,7 +285,7 @@ func (b *batches) call(ctx bounded, pl *plan, keys, args []string) (string, erro
 	}
 	reply, err := b.c.run(ctx, taking, keys, args)
 	if reply.untold() {
-		pl.lost()
+		b.c.known.lost(pl)
 		look, words := b.c.call("peek", keys[0], 0, 0, pl, nil, true)
 		if _, err = b.c.run(ctx, library, look, words); err == nil {
 			reply, err = b.c.run(ctx, taking, keys, args)
@@ -291,4 +301,6 @@ func (b *batches) call(ctx bounded, pl *plan, keys, args []string) (string, erro
 }
 
 // untold reports whether the server has not seen the policy since it started.
-func (r Reply) untold() bool { return len(r.Numbers) == 1 && r.Numbers[0] == 3 }
+func (r Reply) untold() bool { return r.is(3) }
+
+func (r Reply) is(number int64) bool { return len(r.Numbers) == 1 && r.Numbers[0] == number }

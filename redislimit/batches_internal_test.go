@@ -447,7 +447,7 @@ func TestAnErrorAboutOneClientIsForAllWhoAskAboutIt(t *testing.T) {
 	close(g.pass)
 	work.Wait()
 	require.Len(t, g.came, 1)
-	require.False(t, c.batches.apart.Load())
+	require.True(t, c.batches.together())
 }
 
 // TestNobodyWaitsLongForACallToEnd: but for a moment, however many are under way.
@@ -539,20 +539,24 @@ func TestWaitingIsWithinTheTimeout(t *testing.T) {
 	c.timeout = 20 * time.Microsecond
 	require.Equal(t, 1250*time.Nanosecond, newBatches(c, true).longest)
 	c.timeout = 20 * time.Millisecond // for those who ask from now on
-	for _, ctx := range []context.Context{context.Background(), func() context.Context {
-		within, cancel := c.within(context.Background())
-		t.Cleanup(cancel)
-		return within
-	}()} {
-		d, err := c.Take(ctx, "a", 1)
+	within, cancel := c.within(context.Background())
+	defer cancel()
+	for _, ctx := range []context.Context{context.Background(), within} { // the second has waited already
+		d, err := c.ask(ctx, "a", 1, c.plan.Load())
 		require.NoError(t, err)
 		require.True(t, d.Allowed)
+		require.True(t, d.Fallback)
 	}
 	require.EqualValues(t, 2, c.Stats().Fallback)
+	failures := c.breakers.of("").Counts().TotalFailures
+	d, err := c.ask(within, "b", 1, c.plan.Load())
+	require.NoError(t, err)
+	require.True(t, d.Fallback)
+	require.Equal(t, failures, c.breakers.of("").Counts().TotalFailures, "nobody was asked")
 	close(g.pass)
 	work.Wait()
 	c.timeout = plenty
-	d, err := c.Peek(context.Background(), "a", 1)
+	d, err = c.Peek(context.Background(), "a", 1)
 	require.NoError(t, err)
 	require.Equal(t, 9, d.Remaining)
 }
@@ -573,7 +577,7 @@ func TestABatchThatFailsFailsAllInIt(t *testing.T) {
 	others := g.others.Load()
 	work.Wait()
 	require.EqualValues(t, 1, c.breakers.of("").Counts().TotalFailures)
-	require.False(t, c.batches.apart.Load())
+	require.True(t, c.batches.together())
 	require.Equal(t, others, g.others.Load())
 }
 
@@ -617,7 +621,7 @@ func TestClientsInSeveralSlotsAreAskedAboutApart(t *testing.T) {
 		}
 		close(g.pass)
 		work.Wait()
-		require.True(t, c.batches.apart.Load())
+		require.False(t, c.batches.together())
 		for key, used := range map[string]int{"a": 2, "b": 1} {
 			if known && key == "a" {
 				used += mostCalls
@@ -663,11 +667,15 @@ func TestWhatIsRefusedTogetherIsAskedApart(t *testing.T) {
 		c.batches.awaits(t, 20)
 		close(g.pass)
 		work.Wait()
-		require.Equal(t, !is.all && !is.moment, c.batches.apart.Load(), refused)
+		require.Equal(t, is.all || is.moment, c.batches.together(), refused)
 		if is.all {
 			require.EqualValues(t, 1, c.breakers.of("").Counts().TotalFailures)
 		} else {
 			require.Zero(t, c.breakers.of("").Counts().TotalFailures)
+		}
+		if !c.batches.together() {
+			c.batches.refused.Add(-int64(apartFor))
+			require.True(t, c.batches.together(), "it may be another server by now")
 		}
 	}
 }
@@ -704,6 +712,32 @@ func TestAnAnswerThatIsNoneIsAnError(t *testing.T) {
 	}
 }
 
+// TestAnAnswerThatIsNoDecisionIsAnError: also of the other function, and none stops the process.
+func TestAnAnswerThatIsNoDecisionIsAnError(t *testing.T) {
+	ctx := context.Background()
+	for _, numbers := range [][]int64{
+		nil, {0}, {1}, {4}, {2, 2}, {1, 9, 0, 1, 0}, {1, 9, 0, 1, 0, 1, 1}, {2, 9, 0, 1, 0, 1}, {1, -2, 0, 1, 0, 1},
+		{1, 9, -2, 1, 0, 1}, {1, 9, 0, 0, 0, 1}, {1, 9, 0, 2, 0, 1}, {1, 9, 0, 1, -1, 1}, {1, 9, 0, 1, 0, -1},
+	} {
+		store := same{Numbers: numbers}
+		c := NewWith(store, weir.SlidingWindow(weir.PerDay(10)), WithLease(5, time.Hour))
+		for range 3 {
+			_, err := c.Take(ctx, "a", 1)
+			require.ErrorContains(t, err, "answered", "%v", numbers)
+		}
+		_, err := c.Peek(ctx, "a", 1)
+		require.ErrorContains(t, err, "answered", "%v", numbers)
+		require.NoError(t, c.Close())
+	}
+}
+
+// A store that answers the same, always.
+type same Reply
+
+func (s same) Call(context.Context, *Library, []string, []string) (Reply, error) {
+	return Reply(s), nil
+}
+
 // TestWhichStoresAreOfOneServer: a ring is not, nor a cluster, but where a hash tag says so.
 func TestWhichStoresAreOfOneServer(t *testing.T) {
 	options := &redis.RingOptions{Addrs: map[string]string{"a": "localhost:1"}}
@@ -712,11 +746,11 @@ func TestWhichStoresAreOfOneServer(t *testing.T) {
 	t.Cleanup(func() { _, _, _ = ring.Close(), cluster.Close(), single.Close() })
 	p := weir.TokenBucket(weir.PerDay(10))
 	for _, client := range []redis.UniversalClient{ring, cluster} {
-		require.True(t, New(client, p).batches.apart.Load())
-		require.False(t, New(client, p, WithPrefix("{a}")).batches.apart.Load())
+		require.False(t, New(client, p).batches.together())
+		require.True(t, New(client, p, WithPrefix("{a}")).batches.together())
 	}
-	require.False(t, New(single, p).batches.apart.Load())
-	require.True(t, NewWith(struct{ Store }{newGoRedis(single)}, p).batches.apart.Load())
+	require.True(t, New(single, p).batches.together())
+	require.False(t, NewWith(struct{ Store }{newGoRedis(single)}, p).batches.together())
 }
 
 // TestWhoHasForgottenThePolicyIsToldAgain: by each call, and not by each client.
@@ -751,7 +785,7 @@ func TestAPolicyOfThirteenDaysAndMoreIsDecidedByABatch(t *testing.T) {
 	c := New(client, weir.TokenBucket(weir.Per(1000, 30*24*time.Hour)), WithTimeout(plenty))
 	c.at = "1700000000000000"
 	for i := range 1000 {
-		after, err := c.batches.call(bounded{ctx, ctx}, c.plan.Load(), []string{"weir:a"}, []string{c.plan.Load().id, "1"})
+		after, err := c.batches.call(bounded{ctx, ctx, time.Now().Add(plenty)}, c.plan.Load(), []string{"weir:a"}, []string{c.plan.Load().id, "1"})
 		require.NoError(t, err)
 		d, ok := c.plan.Load().read(after, 1, 1, 1)
 		require.True(t, ok)
@@ -794,7 +828,7 @@ func TestATickIsNotRoundedAway(t *testing.T) {
 			memory.At(at)
 			for n := 3; n > 0; n -= 2 {
 				pl := c.plan.Load()
-				after, err := c.batches.call(bounded{context.Background(), context.Background()}, pl, []string{"a"}, []string{pl.id, strconv.Itoa(n), strconv.FormatInt(at, 10)})
+				after, err := c.batches.call(bounded{context.Background(), context.Background(), time.Now().Add(plenty)}, pl, []string{"a"}, []string{pl.id, strconv.Itoa(n), strconv.FormatInt(at, 10)})
 				require.NoError(t, err)
 				got, ok := pl.read(after, n, 1, 1)
 				require.True(t, ok)

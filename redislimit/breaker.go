@@ -24,7 +24,8 @@ const (
 
 // A breaker keeps those who would ask a store from one that fails.
 //
-//	a failure counts  =>  its request began after the last failure that counted
+//	a failure counts  =>  its request began after the last failure that counted, and
+//	                      it was not late because it began late
 //
 // A connection that breaks may take many requests with it, and is one failure.
 type breaker struct {
@@ -110,6 +111,7 @@ func unavailable(err error) bool {
 type bounded struct {
 	context.Context
 	caller context.Context
+	by     time.Time
 }
 
 func (c *PerClient) within(ctx context.Context) (bounded, context.CancelFunc) {
@@ -121,7 +123,7 @@ func until(ctx context.Context, by time.Time) (bounded, context.CancelFunc) {
 		return b, func() {}
 	}
 	within, cancel := context.WithDeadline(ctx, by)
-	return bounded{within, ctx}, cancel
+	return bounded{within, ctx, by}, cancel
 }
 
 // gone returns why the caller does not wait any more; nil if it does. A library may
@@ -133,19 +135,27 @@ func (b bounded) gone() error {
 	return b.caller.Err()
 }
 
-// run calls the store, if it has answered lately.
+// run calls the store, if it has answered lately, and there is time for it.
 func (c *PerClient) run(ctx bounded, l *Library, keys, args []string) (Reply, error) {
+	left := time.Until(ctx.by)
+	if gone := ctx.gone(); gone != nil {
+		return Reply{}, c.failed(&abandoned{gone})
+	} else if left <= 0 {
+		return Reply{}, c.failed(context.DeadlineExceeded)
+	}
 	breaker := c.breakers.of(keys[0])
 	reply, err := breaker.Execute(func() (Reply, error) {
 		began := time.Since(breaker.start)
 		reply, err := c.store.Call(ctx, l, keys, args)
 		if err == nil {
+			c.took.Store(int64(time.Since(breaker.start) - began))
 			return reply, nil
 		}
 		if gone := ctx.gone(); gone != nil {
 			return reply, &abandoned{gone}
 		}
-		if unavailable(err) && !breaker.first(began) {
+		late := ctx.Err() != nil && left < c.timeout/2 // which another store would be, too
+		if unavailable(err) && (late || !breaker.first(began)) {
 			return reply, &echo{err}
 		}
 		return reply, err
@@ -158,6 +168,9 @@ func (c *PerClient) run(ctx bounded, l *Library, keys, args []string) (Reply, er
 	}
 	return Reply{}, c.failed(err)
 }
+
+// latest returns how long the store took to answer last.
+func (c *PerClient) latest() time.Duration { return time.Duration(c.took.Load()) }
 
 // failed names the limit in an error, and no client.
 func (c *PerClient) failed(err error) error {

@@ -38,7 +38,7 @@ func (pl *plan) read(state string, n, times, who int) (d weir.Decision, ok bool)
 		} else {
 			wait = time.Duration(ceil(max(debt+uint64(n)*l.interval, full)-full, ticksPerNano))
 		}
-		room := l.limit - int(ceil(debt, l.interval))
+		room := max(0, l.limit-int(ceil(debt, l.interval)))
 		if i == 0 || d.Allowed && room < d.Remaining || wait > d.RetryAfter {
 			d.Policy, d.Limit, d.RetryAfter, d.ResetAfter = l.name, l.limit, wait, micros(ceil(debt, ticksPerMicro))
 		}

@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/goweir/weir"
 	"github.com/goweir/weir/redislimit"
 	"github.com/goweir/weir/redislimit/redistest"
 	"github.com/redis/go-redis/v9"
@@ -167,16 +166,16 @@ func fails(t *testing.T, create maker, f failure) {
 	}
 
 	f.breaks()
-	var err error
+	spared := false
 	for i := range 10 {
 		asked := time.Now()
-		var d weir.Decision
-		d, err = closed.Take(ctx, "secret", 1)
+		d, err := closed.Take(ctx, "secret", 1)
 		require.Less(t, time.Since(asked), timeout+hang)
 		require.Error(t, err, i)
 		require.Zero(t, d)
 		require.Contains(t, err.Error(), "redislimit: {x}closed:*: ")
 		require.NotContains(t, err.Error(), "secret")
+		spared = spared || errors.Is(err, redislimit.ErrUnavailable)
 		if i == 0 {
 			t.Log(err)
 			if errors.As(err, new(interface{ RedisError() })) { // go-redis tries some again until its time is over
@@ -184,7 +183,7 @@ func fails(t *testing.T, create maker, f failure) {
 			}
 		}
 	}
-	require.Equal(t, !f.aboutOneClient, errors.Is(err, redislimit.ErrUnavailable), err)
+	require.Equal(t, !f.aboutOneClient, spared)
 
 	admitted := 0
 	for range 40 {

@@ -38,23 +38,23 @@ type namespace struct {
 }
 
 func newNamespace(prefix string) (namespace, error) {
-	if open := strings.IndexByte(prefix, '{'); open >= 0 {
-		if shut := strings.IndexByte(prefix[open+1:], '}'); shut > 0 {
-			return namespace{prefix, true}, nil
-		}
+	before, rest, opens := strings.Cut(prefix, "{")
+	tag, after, shuts := strings.Cut(rest, "}")
+	if strings.ContainsAny(before+tag+after, "{}") || opens != shuts || opens && tag == "" {
+		return namespace{}, fmt.Errorf("redislimit: prefix %q: a brace in it that is not part of a hash tag, as in {tag}, or a second one", prefix)
 	}
-	if strings.ContainsAny(prefix, "{}") {
-		return namespace{}, fmt.Errorf("redislimit: prefix %q: a brace in it that is not part of a hash tag, as in {tag}", prefix)
-	}
-	return namespace{prefix, false}, nil
+	return namespace{prefix, opens}, nil
 }
 
 // braces takes the braces that close out of a key, and stays unambiguous.
 var braces = strings.NewReplacer("%7D", "%257D", "%25", "%2525", "}", "%7D")
 
 func (ns namespace) state(key string) string {
-	if strings.ContainsAny(key, "%}") {
+	switch {
+	case strings.ContainsAny(key, "%}"):
 		key = braces.Replace(key)
+	case ns.prefix == "" && key == "":
+		key = "%25" // nobody else's, as a hash tag is not empty
 	}
 	return ns.prefix + key
 }

@@ -2,32 +2,39 @@ package redislimit
 
 import (
 	"context"
+	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/goweir/weir"
 	lru "github.com/hashicorp/golang-lru/v2"
+	"golang.org/x/sync/singleflight"
 )
 
 // A knowledge is of policies: those of states are found by their ids, in the store if
 // it was another process that brought them there.
 type knowledge struct {
-	plans *lru.Cache[weir.Policy, *plan]
-	byID  *lru.Cache[string, *plan] // which the store was told, or has told
+	began   time.Time // so long ago that what was told then is to be told again
+	plans   *lru.Cache[weir.Policy, *plan]
+	byID    *lru.Cache[string, *plan] // which were asked about, or found
+	telling singleflight.Group
 }
 
-// tellAgain is how long the store is believed to have what it was told.
-const tellAgain = time.Minute
-
-// began is long enough ago for what was told then to be told again.
-var began = time.Now().Add(-tellAgain - time.Second)
-
-func sinceBegan() int64 { return int64(time.Since(began)) }
-
-// mostKnown bounds what is remembered of policies.
-const mostKnown = 1024
+const (
+	// mostKnown bounds what is remembered of policies.
+	mostKnown = 1024
+	// tellAgain is how long the store is believed to have what it was told.
+	tellAgain = time.Minute
+	// tellSoon is when it is told again what it seems not to have.
+	tellSoon = time.Second
+)
 
 func newKnowledge() *knowledge {
-	return &knowledge{newCache[weir.Policy, *plan](mostKnown), newCache[string, *plan](mostKnown)}
+	return &knowledge{
+		began: time.Now().Add(-2 * tellAgain),
+		plans: newCache[weir.Policy, *plan](mostKnown),
+		byID:  newCache[string, *plan](mostKnown),
+	}
 }
 
 func newCache[K comparable, V any](size int) *lru.Cache[K, V] {
@@ -44,42 +51,57 @@ func (k *knowledge) plan(p weir.Policy) (*plan, error) {
 		return pl, nil
 	}
 	pl, err := newPlan(p)
-	if err == nil {
-		k.plans.Add(p, pl)
+	if err != nil {
+		return nil, err
 	}
-	return pl, err
+	if same, ok := k.byID.Get(pl.id); ok {
+		pl.told = same.told
+	}
+	k.plans.Add(p, pl)
+	return pl, nil
 }
 
-// tell makes sure that the store has the text of a policy before there is a state
-// under it, and while there are: it may lose one, and not the other.
-func (k *knowledge) tell(ctx bounded, c *PerClient, pl *plan) error {
-	told, now := pl.told.Load(), sinceBegan()
+// A telling is when the store was told a policy, in nanoseconds since began; 0 if not yet.
+type telling struct{ atomic.Int64 }
+
+// tell makes sure that the store has the words of a policy before there is a state
+// under it, and while there are: it may lose one, and not the other. It may be another
+// server that has them, so it is not waited for long.
+func (k *knowledge) tell(ctx bounded, c *PerClient, pl *plan) {
+	told, now := pl.told.Load(), int64(time.Since(k.began))
 	switch {
 	case told == 0:
-		return k.say(ctx, c, pl)
+		over := k.telling.DoChan(pl.id, func() (any, error) { return nil, k.say(c, pl) })
+		enough := time.NewTimer(c.timeout / 4)
+		defer enough.Stop()
+		select {
+		case <-over:
+		case <-enough.C:
+		case <-ctx.Done():
+		}
 	case now-told >= int64(tellAgain) && pl.told.CompareAndSwap(told, now):
-		go func() {
-			ctx, cancel := c.within(context.Background())
-			defer cancel()
-			_ = k.say(ctx, c, pl) // or a minute later
-		}()
+		go func() { _ = k.say(c, pl) }()
 	}
-	return nil
 }
 
-func (k *knowledge) say(ctx bounded, c *PerClient, pl *plan) error {
-	if _, err := c.run(ctx, library, []string{c.keys.policy(pl.id)}, []string{"", pl.policy.String(), "", "tell"}); err != nil {
-		return err
+func (k *knowledge) say(c *PerClient, pl *plan) error {
+	ctx, cancel := c.within(context.Background())
+	defer cancel()
+	_, err := c.run(ctx, library, []string{c.keys.policy(pl.id)}, []string{"", strings.Join(pl.words, " "), "", "tell"})
+	now := time.Since(k.began)
+	if err != nil {
+		now -= tellAgain - tellSoon
 	}
 	k.byID.Add(pl.id, pl)
-	pl.told.Store(sinceBegan())
-	return nil
+	pl.told.Store(int64(now))
+	return err
 }
 
-// lost has the store told of a policy again: it seems to have started without its data.
-func (pl *plan) lost() {
-	if told := pl.told.Load(); sinceBegan()-told > int64(time.Second) { // else it is one that was new to it
-		pl.told.CompareAndSwap(told, 1)
+// lost has the store told of a policy soon: it seems to have started without its data.
+func (k *knowledge) lost(pl *plan) {
+	told, now := pl.told.Load(), int64(time.Since(k.began))
+	if now-told > int64(tellSoon) { // else it is one that was new to it
+		pl.told.CompareAndSwap(told, now-int64(tellAgain))
 	}
 }
 
@@ -93,13 +115,16 @@ func (k *knowledge) find(ctx bounded, c *PerClient, id string) (*plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	p, err := weir.ParsePolicy(reply.Text)
-	if err != nil {
-		return &plan{id: id, words: []string{"?"}}, nil
+	words := strings.Split(reply.Text, " ")
+	pl := &plan{id: id, words: words, told: new(telling)}
+	if name, _ := nameOf(words); name != id {
+		pl.words = []string{"?"}
+		return pl, nil
 	}
-	pl, err := newPlan(p)
-	if err != nil || pl.id != id {
-		return &plan{id: id, words: []string{"?"}}, nil
+	for _, word := range words {
+		if word == "W" {
+			pl.logs++
+		}
 	}
 	k.byID.Add(id, pl)
 	return pl, nil

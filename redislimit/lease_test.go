@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -127,20 +128,164 @@ func TestCloseWaitsForWhatIsBeingLeased(t *testing.T) {
 
 // TestResetForgetsWhatIsBeingLeased: nobody knows whether it was taken before or after.
 func TestResetForgetsWhatIsBeingLeased(t *testing.T) {
+	for _, closed := range []bool{false, true} { // before it is there
+		synctest.Test(t, func(t *testing.T) {
+			store := &fakeStore{left: 100}
+			store.before = func(context.Context, string) error { time.Sleep(20 * time.Millisecond); return nil }
+			c := redislimit.NewWith(store, window(100, time.Hour), redislimit.WithLease(50, time.Minute))
+			_, err := c.Take(context.Background(), "a", 1)
+			require.NoError(t, err)
+			var work sync.WaitGroup
+			work.Go(func() { _, _ = c.Take(context.Background(), "a", 1) })
+			synctest.Wait()
+			require.NoError(t, c.Reset(context.Background(), "a"))
+			if !closed {
+				work.Wait()
+			}
+			require.NoError(t, c.Close())
+			work.Wait()
+			require.Equal(t, 49, store.left)
+			require.Zero(t, store.refunds)
+		})
+	}
+}
+
+// TestALeaseFromFarAwayIsInTime: who waits for one has time to ask for itself, and nobody takes
+// longer than the timeout.
+func TestALeaseFromFarAwayIsInTime(t *testing.T) {
+	for _, away := range []time.Duration{time.Millisecond, 15 * time.Millisecond, 20 * time.Millisecond, 25 * time.Millisecond, 30 * time.Millisecond, 45 * time.Millisecond} {
+		synctest.Test(t, func(t *testing.T) {
+			store := &fakeStore{left: 100_000}
+			store.before = func(ctx context.Context, _ string) error {
+				select {
+				case <-time.After(away):
+					return nil
+				case <-ctx.Done():
+					return ctx.Err()
+				}
+			}
+			c := redislimit.NewWith(store, window(100_000, time.Hour), redislimit.WithLease(5, time.Minute))
+			_, err := c.Take(context.Background(), "b", 1) // from now on it is known how far
+			require.NoError(t, err)
+			var work sync.WaitGroup
+			for i := range 500 {
+				work.Go(func() {
+					began := time.Now()
+					ok, err := c.Allow(context.Background(), "a")
+					require.NoError(t, err, i)
+					require.True(t, ok)
+					require.LessOrEqual(t, time.Since(began), 50*time.Millisecond)
+				})
+				if i%10 == 0 {
+					time.Sleep(time.Millisecond)
+				}
+			}
+			work.Wait()
+			require.NoError(t, c.Close())
+		})
+	}
+}
+
+// TestWhoWaitedForALeaseIsNoFailureOfTheStore: of one that answers others.
+func TestWhoWaitedForALeaseIsNoFailureOfTheStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		store := &fakeStore{left: 100}
-		store.before = func(context.Context, string) error { time.Sleep(20 * time.Millisecond); return nil }
-		c := redislimit.NewWith(store, window(100, time.Hour), redislimit.WithLease(50, time.Minute))
+		store := &fakeStore{left: 100_000}
+		slow := false
+		store.before = func(ctx context.Context, _ string) error {
+			if slow { // it notices a little later
+				<-ctx.Done()
+				time.Sleep(5 * time.Millisecond)
+				return ctx.Err()
+			}
+			return nil
+		}
+		c := redislimit.NewWith(store, window(100_000, time.Hour), redislimit.WithLease(5, time.Minute))
 		_, err := c.Take(context.Background(), "a", 1)
 		require.NoError(t, err)
+		slow = true
 		var work sync.WaitGroup
-		work.Go(func() { _, _ = c.Take(context.Background(), "a", 1) })
-		synctest.Wait()
-		require.NoError(t, c.Reset(context.Background(), "a"))
+		for range 10 {
+			work.Go(func() {
+				_, err := c.Take(context.Background(), "a", 1)
+				require.ErrorIs(t, err, context.DeadlineExceeded)
+			})
+			time.Sleep(time.Millisecond)
+		}
 		work.Wait()
+		slow = false
+		_, err = c.Take(context.Background(), "b", 1)
+		require.NoError(t, err)
 		require.NoError(t, c.Close())
-		require.Equal(t, 49, store.left)
-		require.Zero(t, store.refunds)
+	})
+}
+
+// TestPeekCountsWhatIsLeased: as Take does.
+func TestPeekCountsWhatIsLeased(t *testing.T) {
+	ctx := context.Background()
+	for n := -1; n <= 8; n++ {
+		for _, leased := range []int{0, 1, 4} {
+			store := &fakeStore{left: 1 + leased}
+			c := redislimit.NewWith(store, window(1000, time.Hour), redislimit.WithLease(5, time.Hour))
+			if leased > 0 {
+				_, err := c.Take(ctx, "a", 1)
+				require.NoError(t, err)
+				store.left = leased + 1
+				_, err = c.Take(ctx, "a", 1)
+				require.NoError(t, err)
+				store.left = 1
+			}
+			peeked, err := c.Peek(ctx, "a", n)
+			require.NoError(t, err)
+			if leased > 0 {
+				require.Equal(t, 1+leased, peeked.Remaining, "%d of %d", n, leased)
+			}
+			if n > 0 {
+				d, err := c.Take(ctx, "a", n)
+				require.NoError(t, err)
+				require.Equal(t, d.Allowed, peeked.Allowed, "%d of %d and 1", n, leased)
+				require.Equal(t, d.RetryAfter, peeked.RetryAfter)
+			}
+			require.NoError(t, c.Close())
+		}
+	}
+}
+
+// TestWhoHasGivenUpTakesNothing: not even what is leased, or what everybody is denied.
+func TestWhoHasGivenUpTakesNothing(t *testing.T) {
+	ctx, store := context.Background(), &fakeStore{left: 10}
+	c := redislimit.NewWith(store, window(1000, time.Hour), redislimit.WithLease(5, time.Hour), redislimit.WithDenyCache(10), redislimit.WithFallback(redislimit.FailOpen))
+	gone, cancel := context.WithCancel(ctx)
+	cancel()
+	for range 2 {
+		_, err := c.Take(ctx, "a", 1)
+		require.NoError(t, err)
+	}
+	_, err := c.Take(ctx, "a", 20)
+	require.NoError(t, err)
+	for _, n := range []int{1, 20} {
+		_, err = c.Take(gone, "a", n)
+		require.ErrorIs(t, err, context.Canceled)
+	}
+	stats := c.Stats()
+	require.EqualValues(t, 3, stats.Allowed+stats.Denied)
+	require.NoError(t, c.Close())
+	require.Equal(t, 8, store.left)
+}
+
+// TestCloseGivesBackManyAtATime.
+func TestCloseGivesBackManyAtATime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, store := context.Background(), &fakeStore{left: 100_000}
+		c := redislimit.NewWith(store, window(100_000, time.Hour), redislimit.WithLease(5, time.Hour))
+		for i := range 2 * 1000 {
+			_, err := c.Take(ctx, strconv.Itoa(i%1000), 1)
+			require.NoError(t, err)
+		}
+		store.before = func(context.Context, string) error { time.Sleep(time.Millisecond); return nil }
+		began := time.Now()
+		require.NoError(t, c.Close())
+		require.LessOrEqual(t, time.Since(began), 40*time.Millisecond)
+		require.Equal(t, 98_000, store.left)
 	})
 }
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/goweir/weir"
+	"golang.org/x/sync/errgroup"
 )
 
 // leases are tokens that the store has granted and nobody has spent yet.
@@ -23,8 +24,12 @@ type leases struct {
 	closed  bool
 }
 
-// mostLeases bounds how many clients are watched. Others have no lease.
-const mostLeases = 1 << 16
+const (
+	// mostLeases bounds how many clients are watched. Others have no lease.
+	mostLeases = 1 << 16
+	// mostReturns is how many give back at once.
+	mostReturns = 32
+)
 
 // A lease is what is known of a client that asked lately.
 type lease struct {
@@ -33,6 +38,8 @@ type lease struct {
 	decision weir.Decision // the store's, the last time it admitted
 	used     time.Time
 	fetching *fetch // nil if nobody is
+
+	forgotten bool // what it has is not to be given back
 }
 
 // A fetch is for one request, and for as much more as there is place for.
@@ -77,16 +84,17 @@ func (l *lease) spend(n int) (d weir.Decision, ok bool) {
 
 // take has n granted that were not leased, and more if there is place for more.
 func (ls *leases) take(ctx context.Context, key string, n int, pl *plan) (weir.Decision, error) {
-	alone := ctx
+	within, cancel := ls.c.within(ctx)
+	defer cancel()
 	d, l, f := ls.begin(key, n, pl, false)
 	if l == nil && f != nil { // another fetches: wait once, or all who wait would ask one after the other
-		within, cancel := ls.c.within(ctx)
-		defer cancel()
+		enough := time.NewTimer(ls.c.timeout - ls.c.latest()*5/4) // then there is just time to ask for itself
+		defer enough.Stop()
 		select {
 		case <-f.over:
+		case <-enough.C:
 		case <-within.Done():
 		}
-		alone = within
 		d, l, f = ls.begin(key, n, pl, true)
 	}
 	switch {
@@ -94,9 +102,9 @@ func (ls *leases) take(ctx context.Context, key string, n int, pl *plan) (weir.D
 		ls.c.counted.local.Add(1)
 		return ls.c.verdict(n, d), nil
 	case l == nil:
-		return ls.c.ask(alone, key, n, pl)
+		return ls.c.ask(within, key, n, pl)
 	}
-	return ls.fetch(ctx, key, l, f)
+	return ls.fetch(within, key, l, f)
 }
 
 // begin spends what was leased meanwhile. Else it returns the lease that the caller is to
@@ -139,16 +147,16 @@ func (ls *leases) begin(key string, n int, pl *plan, waited bool) (d weir.Decisi
 
 // fetch waits for a fetch that it starts. That goes on without the caller, as what the
 // store has granted would be lost with its answer.
-func (ls *leases) fetch(ctx context.Context, key string, l *lease, f *fetch) (weir.Decision, error) {
-	go ls.bring(context.WithoutCancel(ctx), key, l, f)
+func (ls *leases) fetch(ctx bounded, key string, l *lease, f *fetch) (weir.Decision, error) {
+	go ls.bring(context.WithoutCancel(ctx.caller), ctx.by, key, l, f)
 	select {
 	case <-f.over:
-	case <-ctx.Done():
+	case <-ctx.caller.Done():
 		ls.mu.Lock()
 		f.left = l.fetching == f
 		ls.mu.Unlock()
 		if f.left {
-			return weir.Decision{}, ls.c.failed(&abandoned{ctx.Err()})
+			return weir.Decision{}, ls.c.failed(&abandoned{ctx.caller.Err()})
 		}
 	}
 	if f.err != nil {
@@ -158,9 +166,11 @@ func (ls *leases) fetch(ctx context.Context, key string, l *lease, f *fetch) (we
 }
 
 // bring asks the store for what a fetch is for.
-func (ls *leases) bring(ctx context.Context, key string, l *lease, f *fetch) {
+func (ls *leases) bring(ctx context.Context, by time.Time, key string, l *lease, f *fetch) {
 	defer ls.work.Done()
-	d, taken, err := ls.c.answer(ctx, key, f.n, f.had, ls.c.lease, l.plan)
+	within, cancel := until(ctx, by)
+	defer cancel()
+	d, taken, err := ls.c.answer(within, key, f.n, f.had, ls.c.lease, l.plan)
 	ls.mu.Lock()
 	defer ls.mu.Unlock()
 	switch {
@@ -173,7 +183,7 @@ func (ls *leases) bring(ctx context.Context, key string, l *lease, f *fetch) {
 	}
 	f.d, f.err, l.fetching = plus(d, l.tokens), err, nil
 	close(f.over)
-	if ls.held[key] != l && ls.closed { // of one that was reset nobody knows what is left in the store
+	if ls.closed && !l.forgotten {
 		ls.giveBack(key, l)
 	}
 }
@@ -184,25 +194,26 @@ func plus(d weir.Decision, tokens int) weir.Decision {
 	return d
 }
 
-// with adds what is leased to what the store says is left.
-func (ls *leases) with(key string, n int, d weir.Decision) weir.Decision {
+// tokens returns how many are leased.
+func (ls *leases) tokens(key string, pl *plan) int {
 	ls.mu.Lock()
 	defer ls.mu.Unlock()
 	l := ls.held[key]
-	if l == nil || l.tokens == 0 || l.plan != ls.c.plan.Load() {
-		return d
+	if l == nil || l.plan != pl {
+		return 0
 	}
-	d = plus(d, l.tokens)
-	if 0 < n && n <= l.tokens {
-		d.Allowed, d.RetryAfter = true, 0
-	}
-	return d
+	return l.tokens
 }
 
+// forget is to be called when the store forgets a client: who fetches for it now may hold
+// more than others leave there.
 func (ls *leases) forget(key string) {
 	ls.mu.Lock()
 	defer ls.mu.Unlock()
-	delete(ls.held, key)
+	if l := ls.held[key]; l != nil {
+		l.forgotten = true
+		delete(ls.held, key)
+	}
 }
 
 // watch has what is idle given back. The lock is held.
@@ -248,18 +259,19 @@ func (ls *leases) sweep() {
 	}
 }
 
-// refund gives back one after the other: a store that fails costs little, once the
-// breaker knows.
+// refund gives back some at a time: a store that fails costs little, once the breaker
+// knows. It returns the first error.
 func (ls *leases) refund(returns []gift) error {
-	var first error
+	var work errgroup.Group
+	work.SetLimit(mostReturns)
 	for _, g := range returns {
-		_, _, err := ls.c.decide(context.Background(), "refund", g.key, g.n, 0, g.plan)
-		ls.c.denials.forget(g.key)
-		if first == nil {
-			first = err
-		}
+		work.Go(func() error {
+			_, _, err := ls.c.decide(context.Background(), "refund", g.key, g.n, 0, g.plan)
+			ls.c.denials.forget(g.key)
+			return err
+		})
 	}
-	return first
+	return work.Wait()
 }
 
 // close gives back everything, and waits for it.

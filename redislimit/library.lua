@@ -446,7 +446,7 @@ end
 -- looked at.
 local plans, known = {}, 0
 
-local UNKNOWN = { leaves = {} } -- what nobody knows, and this server does not learn
+local UNKNOWN = { leaves = {}, head = HEAD } -- what nobody knows, and this server does not learn
 
 local function learn(args, at, id)
   local plan = { leaves = {}, logs = 0, head = HEAD }
@@ -763,12 +763,7 @@ local function convert(from, to, id, keys, value, reading)
   for _, l in ipairs(to.leaves) do
     l.list = {}
   end
-  if from == UNKNOWN then
-    seeAll(to.leaves, reading)
-    spend(to.policy, reading, min(to.policy.capacity, 2 ^ 53))
-    return reading
-  end
-  local newest = open(from, keys, value)
+  local newest = from ~= UNKNOWN and open(from, keys, value) or reading
   local at, noted, head = max(reading, newest), call('GET', keys[#keys]), value:sub(1, from.head)
   local carried = at
   if noted and noted:sub(1, 5) == id and noted:sub(13) == head then
@@ -776,7 +771,11 @@ local function convert(from, to, id, keys, value, reading)
   end
   seeAll(from.leaves, carried, newest)
   seeAll(to.leaves, carried)
-  carry(from.policy, to.policy, carried)
+  if from == UNKNOWN then -- all is used
+    spend(to.policy, carried, min(to.policy.capacity, 2 ^ 53))
+  else
+    carry(from.policy, to.policy, carried)
+  end
   at = max(at, carried)
   seeAll(to.leaves, at, carried)
   return at, carried == at and id .. pack('>i7', at) .. head

@@ -18,9 +18,8 @@ type fallbacks struct {
 // caller who has given up gets that.
 func (f *fallbacks) decide(c *PerClient, key string, n int, pl *plan, err error) (weir.Decision, error) {
 	return f.instead(c, err, func(clients *weir.PerClient[string]) weir.Decision {
-		c.counted.fallback.Add(1)
 		if clients == nil {
-			return open(pl, n)
+			return c.open(pl, n)
 		}
 		if pl != c.plan.Load() {
 			return clients.TakeAs(key, n, shareOf(pl.policy, float64(c.fallback)))
@@ -33,7 +32,7 @@ func (f *fallbacks) decide(c *PerClient, key string, n int, pl *plan, err error)
 func (f *fallbacks) look(c *PerClient, key string, n int, pl *plan, err error) (weir.Decision, error) {
 	return f.instead(c, err, func(clients *weir.PerClient[string]) weir.Decision {
 		if clients == nil {
-			return open(pl, n)
+			return c.open(pl, n)
 		}
 		return clients.Peek(key, n)
 	})
@@ -41,9 +40,9 @@ func (f *fallbacks) look(c *PerClient, key string, n int, pl *plan, err error) (
 
 func (f *fallbacks) instead(c *PerClient, err error, decide func(*weir.PerClient[string]) weir.Decision) (weir.Decision, error) {
 	switch {
-	case c.fallback == FailClosed, errors.As(err, new(*abandoned)):
+	case c.fallback == FailClosed && !c.shadow, errors.As(err, new(*abandoned)):
 		return weir.Decision{}, err
-	case c.fallback == FailOpen:
+	case c.fallback == FailClosed, c.fallback == FailOpen:
 		return decide(nil), nil
 	}
 	f.mu.Lock()
@@ -52,7 +51,9 @@ func (f *fallbacks) instead(c *PerClient, err error, decide func(*weir.PerClient
 	}
 	clients := f.clients
 	f.mu.Unlock()
-	return decide(clients), nil
+	d := decide(clients)
+	d.Fallback = true
+	return d, nil
 }
 
 func (f *fallbacks) setPolicy(c *PerClient, p weir.Policy) {
@@ -63,11 +64,17 @@ func (f *fallbacks) setPolicy(c *PerClient, p weir.Policy) {
 	}
 }
 
-// open is the decision that lets everything pass that a limit could.
-func open(pl *plan, n int) weir.Decision {
-	d := weir.Decision{Allowed: n >= 0, Remaining: math.MaxInt, Policy: pl.leaves[0].name, Limit: pl.leaves[0].limit}
-	if n < 0 {
+// open is the decision that lets everything pass that a limit could; or in shadow, where
+// no other fallback is set, nothing.
+func (c *PerClient) open(pl *plan, n int) weir.Decision {
+	d := weir.Decision{Policy: pl.leaves[0].name, Limit: pl.leaves[0].limit, Fallback: true}
+	switch {
+	case n < 0:
 		d.RetryAfter = weir.Never
+	case c.fallback == FailOpen:
+		d.Allowed, d.Remaining = true, math.MaxInt
+	default:
+		d.RetryAfter = probeAfter
 	}
 	return d
 }

@@ -32,7 +32,7 @@ func newOptions(opts []Option) options {
 
 // WithPrefix sets what all keys in the store begin with; the default is "weir:".
 // PerClients of the same prefix share the states of their clients: give each limit
-// one of its own. A hash tag in it, as in "{login}:", keeps all clients in one slot
+// one of its own, with which no other begins. A hash tag in it, as in "{login}:", keeps all clients in one slot
 // of a cluster. New panics if there is any other brace in it.
 func WithPrefix(s string) Option {
 	return func(o *options) { o.prefix = s }
@@ -83,7 +83,9 @@ func WithLease(n int, max time.Duration) Option {
 	return func(o *options) { o.lease, o.leaseMax = n, max }
 }
 
-// WithShadow decides, counts and reports, and lets everything pass: as in memory.
+// WithShadow decides, counts and reports, and lets everything pass, as in memory; also what
+// FailClosed would return an error for, which is a denial then, but that of a context that
+// is done.
 func WithShadow() Option {
 	return func(o *options) { o.shadow = true }
 }

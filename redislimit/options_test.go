@@ -31,6 +31,12 @@ func TestWhatMakesNoSensePanics(t *testing.T) {
 		"60d1ns":                             func() { redislimit.New(client, weir.FixedWindow(weir.Per(1, 60*24*time.Hour+1))) },
 		`"a}"`:                               func() { redislimit.New(client, p, redislimit.WithPrefix("a}")) },
 		`"a{"`:                               func() { redislimit.New(client, p, redislimit.WithPrefix("a{")) },
+		`"{a}{b}"`:                           func() { redislimit.New(client, p, redislimit.WithPrefix("{a}{b}")) },
+		`"{a}}"`:                             func() { redislimit.New(client, p, redislimit.WithPrefix("{a}}")) },
+		`"}{a}"`:                             func() { redislimit.New(client, p, redislimit.WithPrefix("}{a}")) },
+		`"x}y{a}"`:                           func() { redislimit.New(client, p, redislimit.WithPrefix("x}y{a}")) },
+		`"{a}{"`:                             func() { redislimit.New(client, p, redislimit.WithPrefix("{a}{")) },
+		`"{{a}"`:                             func() { redislimit.New(client, p, redislimit.WithPrefix("{{a}")) },
 		`"{}a"`:                              func() { redislimit.New(client, p, redislimit.WithPrefix("{}a")) },
 		"WithTimeout(0s)":                    func() { redislimit.WithTimeout(0) },
 		"WithTimeout(-1ns)":                  func() { redislimit.WithTimeout(-1) },
@@ -55,6 +61,9 @@ func TestWhatMakesNoSensePanics(t *testing.T) {
 			defer func() { require.Contains(t, fmt.Sprint(recover()), says) }()
 			do()
 		}()
+	}
+	for _, prefix := range []string{"", "a", "{a}", "x{a}", "{a}y:", "x{a}y"} {
+		require.NotPanics(t, func() { redislimit.New(client, p, redislimit.WithPrefix(prefix)) }, prefix)
 	}
 	for _, f := range []redislimit.Fallback{redislimit.FailClosed, redislimit.FailOpen, redislimit.Local(1), redislimit.Local(1e-300)} {
 		require.NotPanics(t, func() { redislimit.WithFallback(f) })

@@ -30,7 +30,8 @@ type PerClient struct {
 	leases   *leases  // nil without WithLease
 	local    fallbacks
 	counted  stats
-	setting  sync.Mutex // SetPolicy, one at a time
+	took     atomic.Int64 // by the store's last answer, in nanoseconds
+	setting  sync.Mutex   // SetPolicy, one at a time
 
 	at string // in tests, the instant that counts; otherwise the server's
 }
@@ -94,21 +95,27 @@ func (c *PerClient) Take(ctx context.Context, key string, n int) (weir.Decision,
 	return c.take(ctx, key, n, c.plan.Load())
 }
 
-// TakeAs is Take under a policy of the key's own: a plan, or an exception. A key
-// brings with it what it has used under another. Once a request under another policy
+// TakeAs is Take under a policy of the key's own: a plan, or an exception. Make the
+// policies once: each new one is hashed, if it is equal to another, too. A key brings with it what it has used under another. Once a request under another policy
 // than the last was denied, it is admitted when it was said to. The error is also
 // that of a policy that New would panic on.
 func (c *PerClient) TakeAs(ctx context.Context, key string, n int, p weir.Policy) (weir.Decision, error) {
-	plan, err := c.known.plan(p)
-	if err != nil {
-		return weir.Decision{}, err
+	pl := c.plan.Load()
+	if p != pl.policy {
+		var err error
+		if pl, err = c.known.plan(p); err != nil {
+			return weir.Decision{}, err
+		}
 	}
-	return c.take(ctx, key, n, plan)
+	return c.take(ctx, key, n, pl)
 }
 
 func (c *PerClient) take(ctx context.Context, key string, n int, pl *plan) (weir.Decision, error) {
 	if n <= 0 {
 		return c.peek(ctx, key, n, pl)
+	}
+	if err := ctx.Err(); err != nil {
+		return weir.Decision{}, c.failed(&abandoned{err})
 	}
 	leased := c.leases != nil && n <= c.lease && pl == c.plan.Load()
 	if leased {
@@ -120,7 +127,7 @@ func (c *PerClient) take(ctx context.Context, key string, n int, pl *plan) (weir
 	if c.denials != nil {
 		if d, ok := c.denials.find(key, n, pl); ok {
 			if c.leases != nil {
-				d = c.leases.with(key, 0, d)
+				d = plus(d, c.leases.tokens(key, pl))
 			}
 			c.counted.local.Add(1)
 			return c.verdict(n, d), nil
@@ -156,6 +163,9 @@ func (c *PerClient) answer(ctx context.Context, key string, n, had, want int, pl
 
 // verdict counts a decision, and lets it pass in shadow.
 func (c *PerClient) verdict(n int, d weir.Decision) weir.Decision {
+	if n > 0 && d.Fallback {
+		c.counted.fallback.Add(1)
+	}
 	switch {
 	case n <= 0:
 	case d.Allowed:
@@ -178,19 +188,25 @@ func (c *PerClient) Peek(ctx context.Context, key string, n int) (weir.Decision,
 }
 
 func (c *PerClient) peek(ctx context.Context, key string, n int, pl *plan) (weir.Decision, error) {
-	d, _, err := c.decide(ctx, "peek", key, n, 0, pl)
+	had, missing := 0, n
+	if c.leases != nil {
+		had = c.leases.tokens(key, pl)
+		if 0 < n && n <= c.lease {
+			missing = max(0, n-had)
+		}
+	}
+	d, _, err := c.decide(ctx, "peek", key, missing, 0, pl)
 	if err != nil {
 		if d, err = c.local.look(c, key, n, pl, err); err != nil {
 			return d, err
 		}
-	} else if c.leases != nil {
-		d = c.leases.with(key, n, d)
 	}
-	return c.verdict(0, d), nil
+	return c.verdict(0, plus(d, had)), nil
 }
 
 // Refund gives back up to n of what key consumed last, never above full. A negative
-// n is ignored.
+// n is ignored. Do not give back what a Decision with Fallback admitted: nothing of
+// that was consumed in the store.
 func (c *PerClient) Refund(ctx context.Context, key string, n int) error {
 	if n <= 0 {
 		return nil
@@ -263,7 +279,9 @@ func (c *PerClient) SetPolicy(p weir.Policy) error {
 	return nil
 }
 
-// Close gives back what is leased. Decisions work after it, without leases.
+// Close gives back what is leased, 32 at once, and returns the first error. Each takes
+// WithTimeout at most, and next to nothing once the store is known not to answer.
+// Decisions work after it, without leases.
 func (c *PerClient) Close() error {
 	if c.leases == nil {
 		return nil
@@ -275,9 +293,7 @@ func (c *PerClient) Close() error {
 func (c *PerClient) decide(ctx context.Context, verb, key string, n, want int, pl *plan) (weir.Decision, int, error) {
 	within, cancel := c.within(ctx)
 	defer cancel()
-	if err := c.known.tell(within, c, pl); err != nil {
-		return weir.Decision{}, 0, err
-	}
+	c.known.tell(within, c, pl)
 	state, called := c.keys.state(key), library
 	if verb == "take" && want == 0 && pl.buckets && n <= pl.capacity {
 		d, ok, err := c.batches.take(within, state, n, pl)
@@ -300,19 +316,17 @@ func (c *PerClient) decide(ctx context.Context, verb, key string, n, want int, p
 		switch {
 		case err != nil:
 			return weir.Decision{}, 0, err
-		case len(reply.Numbers) == 6:
+		case pl.decided(reply.Numbers):
 			d, taken := pl.decision(reply.Numbers)
 			return d, taken, nil
-		case len(reply.Numbers) != 1 || reply.Numbers[0] < 1 || reply.Numbers[0] > 3:
-			return weir.Decision{}, 0, fmt.Errorf("redislimit: the function answered %v", reply)
-		}
-		switch {
-		case reply.Numbers[0] == 1:
+		case verb == "refund" && reply.is(1):
 			return weir.Decision{}, 0, nil
 		case reply.untold():
 			told = true
-			pl.lost()
+			c.known.lost(pl)
 			continue
+		case !reply.is(2):
+			return weir.Decision{}, 0, fmt.Errorf("redislimit: the function answered %v", reply)
 		}
 		if before, err = c.known.find(within, c, reply.Text); err != nil {
 			return weir.Decision{}, 0, err
@@ -346,6 +360,12 @@ func (c *PerClient) call(verb, state string, n, want int, pl, before *plan, told
 
 // mostAsked stands for any n above all capacities but that of no limit.
 const mostAsked = 1 << 53
+
+// decided reports whether numbers are a decision, and not what an odd store answers.
+func (pl *plan) decided(r []int64) bool {
+	return len(r) == 6 && (r[0] == 0 || r[0] == 1) && r[1] >= -1 && r[2] >= -1 &&
+		1 <= r[3] && int(r[3]) <= len(pl.leaves) && r[4] >= 0 && r[5] >= 0
+}
 
 // decision is what the function's numbers say.
 func (pl *plan) decision(r []int64) (d weir.Decision, taken int) {

@@ -2,11 +2,11 @@ package redislimit
 
 import (
 	"crypto/sha256"
+	"encoding/binary"
 	"fmt"
 	"math"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/goweir/weir"
@@ -26,8 +26,8 @@ const mostBuckets = 100
 // A plan is a policy as the function reads it.
 type plan struct {
 	policy weir.Policy
-	number uint64   // no other plan's of this process
 	id     string   // of all policies that are alike: but for names and queues
+	number uint64   // the same, with fewer that could be mistaken for each other
 	words  []string // in prefix notation
 	leaves []leaf
 	logs   int
@@ -35,11 +35,8 @@ type plan struct {
 	buckets  bool // all leaves are token buckets, which have to admit together, and they are few
 	capacity int  // the least of a leaf
 
-	told atomic.Int64 // when the store was told its text, in nanoseconds since began; 0 if not yet
+	told *telling // of all with the same id
 }
-
-// plans is how many were made.
-var plans atomic.Uint64
 
 // A leaf is what a Decision says of one.
 type leaf struct {
@@ -53,15 +50,21 @@ func newPlan(p weir.Policy) (*plan, error) {
 	if err := p.Validate(); err != nil {
 		return nil, fmt.Errorf("redislimit: %s", strings.TrimPrefix(err.Error(), "weir: "))
 	}
-	plan := &plan{policy: p, number: plans.Add(1), buckets: true, capacity: math.MaxInt}
+	plan := &plan{policy: p, buckets: true, capacity: math.MaxInt, told: new(telling)}
 	if err := plan.add(p); err != nil {
 		return nil, err
 	}
 	plan.buckets = plan.buckets && len(plan.leaves) <= mostBuckets
-	sum := sha256.Sum256([]byte(strings.Join(plan.words, " ")))
-	sum[0] = sum[0]&0x3f | 0x40 // neither a count, nor what stands for none
-	plan.id = string(sum[:5])
+	plan.id, plan.number = nameOf(plan.words)
 	return plan, nil
+}
+
+// nameOf returns what stands for a policy in a state, which is neither a count nor what stands
+// for none, and in this process.
+func nameOf(words []string) (id string, number uint64) {
+	sum := sha256.Sum256([]byte(strings.Join(words, " ")))
+	sum[0] = sum[0]&0x3f | 0x40
+	return string(sum[:5]), binary.BigEndian.Uint64(sum[5:])
 }
 
 func (pl *plan) add(p weir.Policy) error {
