@@ -29,6 +29,7 @@ type PerClient struct {
 	denials  *denials // nil without WithDenyCache
 	leases   *leases  // nil without WithLease
 	local    fallbacks
+	lines    lines
 	counted  stats
 	took     atomic.Int64 // by the store's last answer, in nanoseconds
 	setting  sync.Mutex   // SetPolicy, one at a time
@@ -226,35 +227,6 @@ func (c *PerClient) Reset(ctx context.Context, key string) error {
 	_, err := c.run(within, library, []string{c.keys.state(key)}, []string{"", "", "", "reset"})
 	c.denials.forget(key)
 	return err
-}
-
-// Wait blocks until Take admits one of key's.
-func (c *PerClient) Wait(ctx context.Context, key string) error { return c.WaitN(ctx, key, 1) }
-
-// WaitN blocks until Take admits n. It asks again when that says: the store keeps no
-// reservations, so others who ask meanwhile may be first. Its error is
-// weir.ErrNever for n above the capacity, and one that is
-// context.DeadlineExceeded, at once, if n is admitted only after ctx's deadline.
-func (c *PerClient) WaitN(ctx context.Context, key string, n int) error {
-	for {
-		d, err := c.Take(ctx, key, n)
-		switch {
-		case err != nil || d.Allowed:
-			return err
-		case d.RetryAfter == weir.Never:
-			return fmt.Errorf("redislimit: %d at once: %w", n, weir.ErrNever)
-		}
-		if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) < d.RetryAfter {
-			return fmt.Errorf("redislimit: a wait of %v: %w", d.RetryAfter, context.DeadlineExceeded)
-		}
-		timer := time.NewTimer(d.RetryAfter)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
-			return ctx.Err()
-		}
-	}
 }
 
 // Policy returns the policy in force.

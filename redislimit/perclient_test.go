@@ -249,18 +249,3 @@ func ExampleKey() {
 	fmt.Println(redislimit.Key("login", "a:b"))
 	// Output: login:a%3Ab
 }
-
-// TestWaitTakesItsTurn.
-func TestWaitTakesItsTurn(t *testing.T) {
-	ctx, client := context.Background(), redistest.Start(t).Client()
-	c := redislimit.New(client, weir.TokenBucket(weir.PerSecond(20).WithBurst(1)), redislimit.WithTimeout(10*time.Second))
-	begin := time.Now()
-	for range 5 {
-		require.NoError(t, c.Wait(ctx, "a"))
-	}
-	require.GreaterOrEqual(t, time.Since(begin), 200*time.Millisecond)
-	require.ErrorIs(t, c.WaitN(ctx, "a", 2), weir.ErrNever)
-	soon, cancel := context.WithTimeout(ctx, time.Millisecond)
-	defer cancel()
-	require.ErrorIs(t, c.Wait(soon, "a"), context.DeadlineExceeded)
-}
