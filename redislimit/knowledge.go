@@ -46,11 +46,11 @@ func newCache[K comparable, V any](size int) *lru.Cache[K, V] {
 }
 
 // plan returns the plan of a policy.
-func (k *knowledge) plan(p weir.Policy) (*plan, error) {
+func (k *knowledge) plan(c *PerClient, p weir.Policy) (*plan, error) {
 	if pl, ok := k.plans.Get(p); ok {
 		return pl, nil
 	}
-	pl, err := newPlan(p)
+	pl, err := c.local.plan(p)
 	if err != nil {
 		return nil, err
 	}

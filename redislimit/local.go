@@ -2,7 +2,10 @@ package redislimit
 
 import (
 	"errors"
+	"fmt"
 	"math"
+	"math/big"
+	"strings"
 	"sync"
 
 	"github.com/goweir/weir"
@@ -10,6 +13,8 @@ import (
 
 // fallbacks decides when the store did not.
 type fallbacks struct {
+	share *big.Rat // of Local, otherwise nil
+
 	mu      sync.Mutex
 	clients *weir.PerClient[string] // of Local; nil until it is needed
 }
@@ -22,7 +27,7 @@ func (f *fallbacks) decide(c *PerClient, key string, n int, pl *plan, err error)
 			return c.open(pl, n)
 		}
 		if pl != c.plan.Load() {
-			return clients.TakeAs(key, n, shareOf(pl.policy, float64(c.fallback)))
+			return clients.TakeAs(key, n, pl.share)
 		}
 		return clients.Take(key, n)
 	})
@@ -31,8 +36,11 @@ func (f *fallbacks) decide(c *PerClient, key string, n int, pl *plan, err error)
 // look says what decide would.
 func (f *fallbacks) look(c *PerClient, key string, n int, pl *plan, err error) (weir.Decision, error) {
 	return f.instead(c, err, func(clients *weir.PerClient[string]) weir.Decision {
-		if clients == nil {
+		switch {
+		case clients == nil:
 			return c.open(pl, n)
+		case n <= 0 && pl != c.plan.Load(): // of which nothing is taken
+			return clients.TakeAs(key, n, pl.share)
 		}
 		return clients.Peek(key, n)
 	})
@@ -45,23 +53,41 @@ func (f *fallbacks) instead(c *PerClient, err error, decide func(*weir.PerClient
 	case c.fallback == FailClosed, c.fallback == FailOpen:
 		return decide(nil), nil
 	}
-	f.mu.Lock()
-	if f.clients == nil {
-		f.clients = weir.NewPerClient[string](shareOf(c.Policy(), float64(c.fallback)))
-	}
-	clients := f.clients
-	f.mu.Unlock()
-	d := decide(clients)
+	d := decide(f.perClient(c))
 	d.Fallback = true
 	return d, nil
 }
 
-func (f *fallbacks) setPolicy(c *PerClient, p weir.Policy) {
+// perClient returns who decides for Local.
+func (f *fallbacks) perClient(c *PerClient) *weir.PerClient[string] {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.clients == nil {
+		f.clients = weir.NewPerClient[string](c.plan.Load().share)
+	}
+	return f.clients
+}
+
+func (f *fallbacks) setPolicy(next *plan) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.clients != nil {
-		_ = f.clients.SetPolicy(shareOf(p, float64(c.fallback))) // valid, as p is
+		_ = f.clients.SetPolicy(next.share) // valid, or there were no plan
 	}
+}
+
+// plan returns the plan of a policy, with its share, or an error if there is something in it
+// that the store or the fallback could not decide by.
+func (f *fallbacks) plan(p weir.Policy) (*plan, error) {
+	pl, err := newPlan(p)
+	if err != nil || f.share == nil {
+		return pl, err
+	}
+	pl.share = shareOf(p, f.share)
+	if err := pl.share.Validate(); err != nil {
+		return nil, fmt.Errorf("redislimit: the share of %v: %s", p, strings.TrimPrefix(err.Error(), "weir: "))
+	}
+	return pl, nil
 }
 
 // open is the decision that lets everything pass that a limit could; or in shadow, where

@@ -56,11 +56,14 @@ func NewWith(store Store, p weir.Policy, opts ...Option) *PerClient {
 	if store == nil {
 		panic("redislimit: NewWith needs a Store, and it is nil")
 	}
-	first, err := newPlan(p)
+	c := &PerClient{options: newOptions(opts), store: store, known: newKnowledge()}
+	if c.fallback.isShare() {
+		c.local.share = fraction(float64(c.fallback))
+	}
+	first, err := c.local.plan(p)
 	if err != nil {
 		panic(err.Error())
 	}
-	c := &PerClient{options: newOptions(opts), store: store, known: newKnowledge()}
 	if c.keys, err = newNamespace(c.prefix); err != nil {
 		panic(err.Error())
 	}
@@ -104,7 +107,7 @@ func (c *PerClient) TakeAs(ctx context.Context, key string, n int, p weir.Policy
 	pl := c.plan.Load()
 	if p != pl.policy {
 		var err error
-		if pl, err = c.known.plan(p); err != nil {
+		if pl, err = c.known.plan(c, p); err != nil {
 			return weir.Decision{}, err
 		}
 	}
@@ -242,12 +245,12 @@ func (c *PerClient) SetPolicy(p weir.Policy) error {
 	if p.Equal(c.Policy()) {
 		return nil
 	}
-	next, err := newPlan(p)
+	next, err := c.local.plan(p)
 	if err != nil {
 		return err
 	}
 	c.plan.Store(next)
-	c.local.setPolicy(c, p)
+	c.local.setPolicy(next)
 	return nil
 }
 

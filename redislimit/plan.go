@@ -26,9 +26,10 @@ const mostBuckets = 100
 // A plan is a policy as the function reads it.
 type plan struct {
 	policy weir.Policy
-	id     string   // of all policies that are alike: but for names and queues
-	number uint64   // the same, with fewer that could be mistaken for each other
-	words  []string // in prefix notation
+	share  weir.Policy // which Local decides by
+	id     string      // of all policies that are alike: but for names and queues
+	number uint64      // the same, with fewer that could be mistaken for each other
+	words  []string    // in prefix notation
 	leaves []leaf
 	logs   int
 
