@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math"
 	"strconv"
 	"testing"
 	"time"
@@ -96,7 +97,7 @@ func TestALeaseTakesWhatMemoryWould(t *testing.T) {
 	require.NoError(t, err)
 	start := starting(redistest.Start(t).Client())
 	for _, name := range []string{"random-single.json", "random-nested.json", "random-back.json", "random-large.json"} {
-		require.NotEmpty(t, files[name].Traces)
+		require.True(t, len(files[name].Traces) > 0 || name == "random-large.json" && math.MaxInt == math.MaxInt32) // which leaves them out
 		for _, trace := range files[name].Traces {
 			p := weir.MustParsePolicy(trace.Policies[0].Text)
 			store, memory := start(p).(traced), conformance.Memory(p)
@@ -104,7 +105,7 @@ func TestALeaseTakesWhatMemoryWould(t *testing.T) {
 				if step.Verb != conformance.Take || step.N <= 0 {
 					continue
 				}
-				more := i % 9 // 0 for none: then it is a plain take
+				more := min(i%9, math.MaxInt-step.N) // 0 for none: then it is a plain take
 				store.At(step.At)
 				memory.At(step.At)
 				want, took, err := takeMore(memory, step.Key, step.N, more)
