@@ -31,7 +31,8 @@
 --
 -- A state is id (5 bytes), newest (7), and each leaf as it was at the instant newest:
 --           T debt (8)   F start (7) used (6)   C start (7) previous (6) current (6)   W sum (6) length (4)
--- then the first log. A log is entries of instant (7), and the sum of what was taken before it (6).
+-- then the first log. A log is entries of instant (7), and the sum of what was taken before it (6), the oldest first. What was
+-- brought from a longer period may have several of one instant.
 --
 -- Instants and spans are whole microseconds, and a debt has ticks, of 1/8 ns, beside them. So every number is an integer
 -- below 2^53, which a Lua number holds exactly: no count or burst is above 2^40, and no span above 30 years, or 2^50 us.
@@ -50,31 +51,29 @@ end
 local TICKS = 8000 -- in a microsecond
 local HEAD = 12 -- bytes before the leaves
 local ENTRY = 13 -- bytes of a log's entry
+local PAGE = 32 -- entries that are read at once to look for one
+local CHUNK = 1000 -- and to write them all anew, as a function has no place for many more numbers
 local SUMS = 2 ^ 48 -- a log's sums are modulo this
 
--- floor(a * b / c) and the rest, for numbers below 2^52. Of a quotient above 2^53 only the rest is right.
+-- floor(a * b / c) and the rest, for numbers and a quotient below 2^52.
 local function muldiv(a, b, c)
   local product = a * b
+  local q = floor(product / c)
   if product < 2 ^ 53 then
-    local q = floor(product / c)
     return q, product - q * c
   end
-  local whole, part = floor(a / c) * b, a % c
-  local q, r, bit = 0, 0, 2 ^ 52
-  while bit >= 1 do
-    q, r = 2 * q, 2 * r
-    if r >= c then
-      q, r = q + 1, r - c
-    end
-    if b >= bit then
-      b, r = b - bit, r + part
-      if r >= c then
-        q, r = q + 1, r - c
-      end
-    end
-    bit = bit / 2
+  -- q is right, or one or two too many or too few. a * b - q * c is small, and exact in halves of 26 bits.
+  local half = 2 ^ 26
+  local a0, b0, c0, q0 = a % half, b % half, c % half, q % half
+  local a1, b1, c1, q1 = (a - a0) / half, (b - b0) / half, (c - c0) / half, (q - q0) / half
+  local r = ((a1 * b1 - q1 * c1) * half + (a1 * b0 + a0 * b1 - (q1 * c0 + q0 * c1))) * half + (a0 * b0 - q0 * c0)
+  while r < 0 do
+    q, r = q - 1, r + c
   end
-  return whole + q, r
+  while r >= c do
+    q, r = q + 1, r - c
+  end
+  return q, r
 end
 
 -- The leaves: how many bytes each has in a state, and what it is at an instant.
@@ -109,18 +108,33 @@ local function written(l)
   return ''
 end
 
+-- The bytes of a log's entries, from one on, where they are stored.
+local function stored(l, i, count)
+  local at = l.base + ENTRY * i
+  return call('GETRANGE', l.source, at, at + ENTRY * count - 1)
+end
+
+-- An instant of a log that is stored under another period: of its age, the same part of this one.
+local function scaled(l, at)
+  return l.carried - muldiv(l.carried - at, l.period, l.was)
+end
+
 -- A log's entry, from 0: its instant, and the sum before it.
 local function entry(l, i)
-  local e = l.list and l.list[i + 1] or i == l.length - 1 and l.added
+  local e = l.list and l.list[i + 1] or i == 0 and l.oldest or i == l.length - 1 and l.added
   if e then
     return e[1], e[2]
   end
-  local at = l.base + ENTRY * i
-  local stored = call('GETRANGE', l.key, at, at + ENTRY - 1)
-  if #stored < ENTRY then -- this server was short of memory, and has dropped it
+  local from = i - i % PAGE
+  if l.paged ~= from then
+    l.paged, l.page = from, stored(l, from, PAGE)
+  end
+  local at = ENTRY * (i - from)
+  if #l.page < at + ENTRY then -- this server was short of memory, and has dropped it
     return -2 ^ 52, l.sum
   end
-  return unpack('>i7I6', stored)
+  local instant, before = unpack('>i7I6', l.page, at + 1)
+  return l.was and scaled(l, instant) or instant, before
 end
 
 -- What was taken of a log from an entry on.
@@ -351,6 +365,7 @@ local function leafTake(l, at, n)
         l.list[i] = l.list[i + l.first]
       end
       l.cut, l.base, l.length, l.first = true, l.base + ENTRY * l.first, l.length - l.first, 0
+      l.paged, l.oldest = nil, nil
     end
     if l.length == 0 or entry(l, l.length - 1) ~= at then
       l.added = { at, l.sum }
@@ -387,15 +402,10 @@ local function leafRefund(l, n)
     n = late + early
   elseif kind == 'W' then
     n = min(n, l.used)
-    local left = n
-    while left > 0 do
-      local of = since(l, l.length - 1)
-      if of <= left then
-        l.length = l.length - 1
-      end
-      of = min(of, left)
-      left, l.sum, l.used = left - of, (l.sum - of) % SUMS, l.used - of
-    end
+    l.length = search(l.first, l.length, function(i)
+      return since(l, i) <= n
+    end)
+    l.sum, l.used = (l.sum - n) % SUMS, l.used - n
   else
     n = 0
   end
@@ -622,17 +632,23 @@ local function carryDebt(from, to)
   to.us, to.ticks = plus(us, ticks, part + floor(partTicks / TICKS), partTicks % TICKS)
 end
 
--- Each entry with the part of its life that it has left, the newest ones if not all fit.
+-- Each entry with the part of its life that it has left, the newest ones if not all fit. They are read from where they are
+-- until save writes them: a denial, which writes nothing, needs only a few of thousands.
 local function carryLog(from, to, at)
-  local over = from.used - to.capacity
-  for i = from.first, from.length - 1 do
-    local n = since(from, i) - since(from, i + 1)
-    local skipped = min(n, max(0, over))
-    over, n = over - skipped, n - skipped
-    if n > 0 then
-      leafTake(to, at - muldiv(at - entry(from, i), to.period, from.period), n)
-    end
+  if from.used == 0 then
+    return
   end
+  local first = search(from.first, from.length - 1, function(i)
+    return since(from, i + 1) < to.capacity
+  end)
+  to.list, to.source, to.base = nil, from.key, from.base + ENTRY * first
+  to.sum, to.length = from.sum, from.length - first
+  if to.period ~= from.period then
+    to.carried, to.was = at, from.period
+  end
+  local oldest = entry(from, first)
+  oldest = to.was and scaled(to, oldest) or oldest
+  to.oldest = { oldest, (from.sum - min(to.capacity, since(from, first))) % SUMS } -- as much of it as fits
 end
 
 local function same(a, b)
@@ -675,6 +691,7 @@ local function open(plan, keys, value)
     at = at + BYTES[l.kind]
     if l.log then
       l.key, l.base, l.list, l.added, l.cut = keys[l.log], l.log == 1 and plan.head or 0, nil, nil, false
+      l.source, l.paged, l.oldest, l.was = l.key, nil, nil, nil
     end
   end
   return value and (unpack('>i7', value, 6))
@@ -686,17 +703,33 @@ local function seeAll(leaves, at, newest)
   end
 end
 
--- A log from its entry 0 on, without the one that was added.
-local function kept(l)
+-- Adds a log from its entry 0 on to what is to be written: copied as it is stored, unless that is under another period.
+local function keep(l, parts)
   if l.list then
-    local entries = {}
     for i, e in ipairs(l.list) do
-      entries[i] = pack('>i7I6', e[1], e[2])
+      parts[#parts + 1] = pack('>i7I6', e[1], e[2])
     end
-    return table.concat(entries)
+    return
   end
-  local stays = l.length - (l.added and 1 or 0)
-  return stays > 0 and call('GETRANGE', l.key, l.base, l.base + ENTRY * stays - 1) or ''
+  local from, stays = 0, l.length - (l.added and 1 or 0)
+  if l.oldest then
+    parts[#parts + 1], from = pack('>i7I6', l.oldest[1], l.oldest[2]), 1
+  end
+  if not l.was and from < stays then
+    parts[#parts + 1], from = stored(l, from, stays - from), stays
+  end
+  while from < stays do
+    local count = min(CHUNK, stays - from)
+    local format = '>' .. ('i7I6'):rep(count)
+    local entries = { unpack(format, stored(l, from, count)) }
+    for i = 1, 2 * count, 2 do
+      entries[i] = scaled(l, entries[i])
+    end
+    parts[#parts + 1], from = pack(format, items(entries, 1, 2 * count)), from + count
+  end
+  if l.added then
+    parts[#parts + 1] = pack('>i7I6', l.added[1], l.added[2])
+  end
 end
 
 -- Writes a key until an instant. Those that args tell are not this server's, and nothing is forgotten at them.
@@ -731,26 +764,29 @@ local function save(id, plan, keys, at, anew, told)
     return
   end
   for _, l in ipairs(leaves) do
-    if l.log then
-      local before = l.log == 1 and head or ''
-      local added = l.added and not l.list and pack('>i7I6', l.added[1], l.added[2]) or ''
-      if anew or l.cut then
-        local whole = before .. kept(l) .. added
-        if whole == '' then
-          call('DEL', l.key)
-        else
-          put(l.key, whole, at + reset, told)
-        end
+    if l.log and (anew or l.cut) then
+      local parts = { l.log == 1 and head or '' }
+      keep(l, parts)
+      l.whole = table.concat(parts) -- of each, before one is written to where another is read from
+    end
+  end
+  for _, l in ipairs(leaves) do
+    if l.log and (anew or l.cut) then
+      if l.whole == '' then
+        call('DEL', l.key)
       else
-        if before ~= '' then
-          call('SETRANGE', l.key, 0, before)
-        end
-        if added ~= '' then
-          call('SETRANGE', l.key, l.base + ENTRY * (l.length - 1), added)
-        end
-        if not told then
-          call('PEXPIREAT', l.key, ceil((at + reset) / 1000))
-        end
+        put(l.key, l.whole, at + reset, told)
+      end
+      l.whole = nil
+    elseif l.log then
+      if l.log == 1 then
+        call('SETRANGE', l.key, 0, head)
+      end
+      if l.added then
+        call('SETRANGE', l.key, l.base + ENTRY * (l.length - 1), pack('>i7I6', l.added[1], l.added[2]))
+      end
+      if not told then
+        call('PEXPIREAT', l.key, ceil((at + reset) / 1000))
       end
     end
   end
@@ -929,13 +965,8 @@ local function run(keys, args)
   end
 
   local reading, told = clock(args[3])
-  local value
-  if plan.logs == 0 or from then
-    value = call('GET', keys[1])
-  else
-    value = call('GETRANGE', keys[1], 0, plan.head - 1)
-  end
-  value = value or ''
+  local head = max(plan.head, from and from.head or 0)
+  local value = call('GETRANGE', keys[1], '0', head - 1) -- without a log of thousands of entries behind it
   local n = tonumber(args[2])
   local at, anew, note = reading, value == '', nil
   if anew or value:sub(1, 5) == id then
