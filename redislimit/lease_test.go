@@ -46,7 +46,7 @@ func leasesBalance(t *testing.T, seed uint64) {
 		require.LessOrEqual(t, held, instances*(n+8*most)) // leased, and granted to those who have not yet said so
 		time.Sleep(time.Duration(random(30)) * time.Millisecond)
 		if verb == "take" && random(10) == 0 {
-			return errors.New("refused")
+			return refused{} // about this one, or what is given back would be lost with the store
 		}
 		return nil
 	}
@@ -85,6 +85,11 @@ func leasesBalance(t *testing.T, seed uint64) {
 	require.Equal(t, int(admitted.Load()), store.taken-store.refunds)
 	require.Equal(t, 2000-int(admitted.Load()), store.left)
 }
+
+type refused struct{}
+
+func (refused) Error() string { return "ERR something about a key" }
+func (refused) RedisError()   {}
 
 // TestWhoWaitsForALeaseWaitsOnce: not for each who waited before.
 func TestWhoWaitsForALeaseWaitsOnce(t *testing.T) {
@@ -216,6 +221,36 @@ func TestWhoWaitedForALeaseIsNoFailureOfTheStore(t *testing.T) {
 		_, err = c.Take(context.Background(), "b", 1)
 		require.NoError(t, err)
 		require.NoError(t, c.Close())
+	})
+}
+
+// TestCloseGivesEverythingBackAfterAnOutage: the store is then tried by one, and there are many.
+func TestCloseGivesEverythingBackAfterAnOutage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, store := context.Background(), &fakeStore{left: 1000}
+		fails := false
+		store.before = func(context.Context, string) error {
+			time.Sleep(time.Millisecond)
+			if fails {
+				return errors.New("refused")
+			}
+			return nil
+		}
+		c := redislimit.NewWith(store, window(1000, time.Hour), redislimit.WithLease(5, time.Hour))
+		for i := range 2 * 100 {
+			_, err := c.Take(ctx, strconv.Itoa(i%100), 1)
+			require.NoError(t, err)
+		}
+		fails = true
+		_, err := c.Take(ctx, "other", 1)
+		for !errors.Is(err, redislimit.ErrUnavailable) {
+			require.Error(t, err)
+			_, err = c.Take(ctx, "other", 1)
+		}
+		fails = false
+		time.Sleep(time.Second)
+		require.NoError(t, c.Close())
+		require.Equal(t, 800, store.left)
 	})
 }
 

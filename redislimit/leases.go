@@ -2,6 +2,7 @@ package redislimit
 
 import (
 	"context"
+	"errors"
 	"math"
 	"sync"
 	"time"
@@ -260,18 +261,36 @@ func (ls *leases) sweep() {
 }
 
 // refund gives back some at a time: a store that fails costs little, once the breaker
-// knows. It returns the first error.
+// knows. After it has failed only one asks it, and the others once that is answered. It
+// returns the first error.
 func (ls *leases) refund(returns []gift) error {
 	var work errgroup.Group
 	work.SetLimit(mostReturns)
-	for _, g := range returns {
+	again := make([]bool, len(returns))
+	for i, g := range returns {
 		work.Go(func() error {
-			_, _, err := ls.c.decide(context.Background(), "refund", g.key, g.n, 0, g.plan)
-			ls.c.denials.forget(g.key)
+			err := ls.give(g)
+			if again[i] = errors.Is(err, ErrUnavailable); again[i] {
+				return nil
+			}
 			return err
 		})
 	}
-	return work.Wait()
+	err := work.Wait()
+	for i, g := range returns {
+		if again[i] {
+			if failed := ls.give(g); err == nil {
+				err = failed
+			}
+		}
+	}
+	return err
+}
+
+func (ls *leases) give(g gift) error {
+	_, _, err := ls.c.decide(context.Background(), "refund", g.key, g.n, 0, g.plan)
+	ls.c.denials.forget(g.key)
+	return err
 }
 
 // close gives back everything, and waits for it.
