@@ -53,8 +53,8 @@ func (p *payment) settle(actual int) {
 // been charged if the n of the call had been actual, so with 0 nothing. What is
 // too much is given back as Reservation.Settle does, and what is too little is
 // charged. A layer that did not charge the request, in shadow or as its store did not
-// answer, is left alone. Only the first call counts. Of a remote layer more is taken only if it is there.
-// Settle of a denial does nothing.
+// answer, is left alone. Only the first call counts. Of a remote layer more is taken
+// only if it is there. Settle of a denial does nothing.
 //
 // An error is one of a remote layer; ctx is for those. Each layer is settled all
 // the same.

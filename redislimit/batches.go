@@ -175,7 +175,7 @@ func (b *batches) wait(ctx bounded, a *ask, pl *plan) (d weir.Decision, ok bool,
 	}
 	b.mu.Unlock()
 	if err := ctx.gone(); err != nil {
-		return d, false, b.c.failed(&abandoned{err})
+		return d, false, b.c.failed(&abandoned{error: err})
 	}
 	return d, false, b.c.failed(context.DeadlineExceeded)
 }

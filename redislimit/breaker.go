@@ -40,7 +40,10 @@ func newBreaker() *breaker {
 		Timeout:      probeAfter,
 		ReadyToTrip:  func(c gobreaker.Counts) bool { return c.ConsecutiveFailures >= tripAfter },
 		IsSuccessful: func(err error) bool { return err == nil || !unavailable(err) },
-		IsExcluded:   func(err error) bool { return errors.As(err, new(*abandoned)) || errors.As(err, new(*echo)) },
+		IsExcluded: func(err error) bool {
+			var gone *abandoned
+			return errors.As(err, &gone) && !gone.failure || errors.As(err, new(*echo))
+		},
 	})}
 }
 
@@ -74,7 +77,10 @@ func (b *breaker) first(began time.Duration) bool {
 }
 
 // abandoned is the error of a caller who did not wait for the answer.
-type abandoned struct{ error }
+type abandoned struct {
+	error
+	failure bool // of the store, too: for others, it would have taken too long
+}
 
 func (a *abandoned) Unwrap() error { return a.error }
 
@@ -139,7 +145,7 @@ func (b bounded) gone() error {
 func (c *PerClient) run(ctx bounded, l *Library, keys, args []string) (Reply, error) {
 	left := time.Until(ctx.by)
 	if gone := ctx.gone(); gone != nil {
-		return Reply{}, c.failed(&abandoned{gone})
+		return Reply{}, c.failed(&abandoned{error: gone})
 	} else if left <= 0 {
 		return Reply{}, c.failed(context.DeadlineExceeded)
 	}
@@ -152,7 +158,8 @@ func (c *PerClient) run(ctx bounded, l *Library, keys, args []string) (Reply, er
 			return reply, nil
 		}
 		if gone := ctx.gone(); gone != nil {
-			return reply, &abandoned{gone}
+			slow := time.Since(breaker.start)-began >= c.timeout/2 || breaker.State() == gobreaker.StateHalfOpen
+			return reply, &abandoned{gone, slow && gone == context.DeadlineExceeded && breaker.first(began)}
 		}
 		late := ctx.Err() != nil && left < c.timeout/2 // which another store would be, too
 		if unavailable(err) && (late || !breaker.first(began)) {

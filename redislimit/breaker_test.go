@@ -117,3 +117,75 @@ func TestFailOpenMintsNothing(t *testing.T) {
 	require.False(t, d.Allowed)
 	require.Equal(t, weir.Never, d.RetryAfter)
 }
+
+// TestAStoreThatHangsIsSparedWhoeverAsks: also if nobody waits as long as the timeout; and is
+// tried four times a second.
+func TestAStoreThatHangsIsSparedWhoeverAsks(t *testing.T) {
+	for _, patience := range []time.Duration{30 * time.Millisecond, 45 * time.Millisecond, time.Second} {
+		synctest.Test(t, func(t *testing.T) {
+			store, hangs, asked := &fakeStore{left: 100}, true, 0
+			store.before = func(ctx context.Context, _ string) error {
+				if asked++; hangs {
+					<-ctx.Done()
+					return ctx.Err()
+				}
+				return nil
+			}
+			c := redislimit.NewWith(store, window(100, time.Hour), redislimit.WithFallback(redislimit.FailOpen))
+			ask := func(patience time.Duration) error {
+				ctx, cancel := context.WithTimeout(context.Background(), patience)
+				defer cancel()
+				d, err := c.Take(ctx, "a", 1)
+				require.Equal(t, err == nil, d.Allowed)
+				return err
+			}
+			gave := 0
+			for range 20 {
+				if ask(patience) != nil {
+					gave++
+				}
+			}
+			require.LessOrEqual(t, asked, 4)
+			asked = 0
+			for began := time.Now(); time.Since(began) < 10*time.Second; {
+				_ = ask(patience / 4)
+				time.Sleep(time.Millisecond)
+			}
+			require.LessOrEqual(t, asked, 41)
+			require.Greater(t, asked, 30)
+			hangs = false
+			time.Sleep(300 * time.Millisecond)
+			require.NoError(t, ask(patience))
+			require.Equal(t, 1, store.taken)
+			require.LessOrEqual(t, gave, 4)
+		})
+	}
+}
+
+// TestImpatienceIsNoFailureOfTheStore: of one that answers others in time.
+func TestImpatienceIsNoFailureOfTheStore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &fakeStore{left: 100}
+		store.before = func(ctx context.Context, _ string) error {
+			select {
+			case <-time.After(20 * time.Millisecond):
+				return nil
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		}
+		c := redislimit.NewWith(store, window(100, time.Hour))
+		for range 100 {
+			ctx, cancel := context.WithTimeout(context.Background(), 10*time.Millisecond)
+			_, err := c.Take(ctx, "a", 1)
+			require.ErrorIs(t, err, context.DeadlineExceeded)
+			cancel()
+			ctx, cancel = context.WithCancel(context.Background())
+			time.AfterFunc(19*time.Millisecond, cancel)
+			_, err = c.Take(ctx, "a", 1)
+			require.ErrorIs(t, err, context.Canceled)
+		}
+		_, err := c.Take(context.Background(), "a", 1)
+		require.NoError(t, err)
+	})
+}

@@ -3,6 +3,7 @@ package redislimit
 import (
 	"context"
 	"fmt"
+	"math"
 	"math/big"
 	"math/rand/v2"
 	"strconv"
@@ -177,7 +178,7 @@ func TestLongLogsOfOddPeriodsAreCarriedByTheirAges(t *testing.T) {
 	start := starting(redistest.Start(t).Client())
 	for _, policies := range [][]weir.Policy{
 		{window(3000, 13*time.Millisecond+1), window(2999, 13*time.Millisecond+7), window(1000, 7*time.Millisecond+999), window(4000, time.Millisecond)},
-		{window(3000, time.Hour), window(2500, time.Hour+1), window(1<<40, 25*time.Hour+1001), window(1, 333_333_333)},
+		{window(3000, time.Hour), window(2500, time.Hour+1), window(min(1<<40, math.MaxInt), 25*time.Hour+1001), window(1, 333_333_333)},
 		{window(3000, 29*year+time.Microsecond), window(2000, 30*year-1), window(2800, 3), window(1100, 31*time.Hour+77_777)},
 	} {
 		carried, longest := 0, 0

@@ -40,7 +40,7 @@ func (s *fakeStore) Call(ctx context.Context, _ *redislimit.Library, _, args []s
 	case n > s.left:
 		return redislimit.Reply{Numbers: []int64{0, int64(s.left), 3600e6, 1, 3600e6, 0}}, nil
 	case verb == "peek":
-		return redislimit.Reply{Numbers: []int64{1, int64(s.left), 0, 1, 3600e6, 0}}, nil
+		return redislimit.Reply{Numbers: []int64{1, int64(s.left - n), 0, 1, 3600e6, 0}}, nil
 	}
 	n = min(max(n, want), s.left)
 	s.left -= n

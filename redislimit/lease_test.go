@@ -271,14 +271,10 @@ func TestPeekCountsWhatIsLeased(t *testing.T) {
 			}
 			peeked, err := c.Peek(ctx, "a", n)
 			require.NoError(t, err)
-			if leased > 0 {
-				require.Equal(t, 1+leased, peeked.Remaining, "%d of %d", n, leased)
-			}
 			if n > 0 {
 				d, err := c.Take(ctx, "a", n)
 				require.NoError(t, err)
-				require.Equal(t, d.Allowed, peeked.Allowed, "%d of %d and 1", n, leased)
-				require.Equal(t, d.RetryAfter, peeked.RetryAfter)
+				require.Equal(t, d, peeked, "%d of %d and 1", n, leased)
 			}
 			require.NoError(t, c.Close())
 		}

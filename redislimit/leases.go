@@ -157,7 +157,7 @@ func (ls *leases) fetch(ctx bounded, key string, l *lease, f *fetch) (weir.Decis
 		f.left = l.fetching == f
 		ls.mu.Unlock()
 		if f.left {
-			return weir.Decision{}, ls.c.failed(&abandoned{ctx.caller.Err()})
+			return weir.Decision{}, ls.c.failed(&abandoned{error: ctx.caller.Err()})
 		}
 	}
 	if f.err != nil {
@@ -179,7 +179,7 @@ func (ls *leases) bring(ctx context.Context, by time.Time, key string, l *lease,
 		l.tokens, l.decision = f.had+taken, d
 	case taken > 0:
 		l.tokens, l.decision = f.had+taken-f.n, d
-	case !d.Allowed || f.left:
+	case !d.Allowed || f.left || d.Fallback:
 		l.tokens = f.had
 	}
 	f.d, f.err, l.fetching = plus(d, l.tokens), err, nil
@@ -193,6 +193,17 @@ func (ls *leases) bring(ctx context.Context, by time.Time, key string, l *lease,
 func plus(d weir.Decision, tokens int) weir.Decision {
 	d.Remaining += min(tokens, math.MaxInt-d.Remaining)
 	return d
+}
+
+// look says what spend would, if there are so many.
+func (ls *leases) look(key string, n int, pl *plan) (d weir.Decision, ok bool) {
+	ls.mu.Lock()
+	defer ls.mu.Unlock()
+	l := ls.held[key]
+	if l == nil || l.plan != pl || n <= 0 || l.tokens < n {
+		return d, false
+	}
+	return plus(l.decision, l.tokens-n), true
 }
 
 // tokens returns how many are leased.

@@ -116,7 +116,7 @@ end
 
 -- An instant of a log that is stored under another period: of its age, the same part of this one.
 local function scaled(l, at)
-  return l.carried - muldiv(l.carried - at, l.period, l.was)
+  return l.carried - muldiv(max(0, min(l.carried - at, l.was)), l.period, l.was) -- whatever else somebody wrote there
 end
 
 -- A log's entry, from 0: its instant, and the sum before it.

@@ -32,15 +32,16 @@ func newOptions(opts []Option) options {
 
 // WithPrefix sets what all keys in the store begin with; the default is "weir:".
 // PerClients of the same prefix share the states of their clients: give each limit
-// one of its own, with which no other begins. A hash tag in it, as in "{login}:", keeps all clients in one slot
-// of a cluster. New panics if there is any other brace in it.
+// one of its own, with which no other begins. A hash tag in it, as in "{login}:", keeps
+// all clients in one slot of a cluster. New panics if there is any other brace in it.
 func WithPrefix(s string) Option {
 	return func(o *options) { o.prefix = s }
 }
 
 // WithTimeout bounds how long one decision waits for the store, however often it asks;
-// the default is 50 ms. A connection has to be made in that time, too. It panics if d is
-// not positive.
+// the default is 50 ms. A connection has to be made in that time, too. A store that hangs
+// is noticed by those who wait for half of that or longer: let the timeout be less than
+// the deadlines of the callers. It panics if d is not positive.
 func WithTimeout(d time.Duration) Option {
 	if d <= 0 {
 		panic(fmt.Sprintf("redislimit: WithTimeout(%v): it must be positive", d))
@@ -60,7 +61,8 @@ func WithFallback(f Fallback) Option {
 // WithDenyCache has what was denied be denied here, without asking the store, until
 // its RetryAfter: the same client asking for the same n under the same policy. So many
 // clients that were denied last are remembered, and up to three times as many. A
-// Refund or Reset by another process is not seen before. It panics if clients is negative; 0 is the default, and no cache.
+// Refund or Reset by another process is not seen before. It panics if clients is
+// negative; 0 is the default, and no cache.
 func WithDenyCache(clients int) Option {
 	if clients < 0 {
 		panic(fmt.Sprintf("redislimit: WithDenyCache(%d): it must not be negative", clients))

@@ -45,7 +45,7 @@ type PerClient struct {
 // decision needs a goroutine to keep to its time, of at most 1024. Even so go-redis
 // sees a context's deadline, and not that it is canceled before.
 func New(client redis.UniversalClient, p weir.Policy, opts ...Option) *PerClient {
-	if v := reflect.ValueOf(client); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
+	if isNil(client) {
 		panic("redislimit: New needs a client of Redis, and it is nil")
 	}
 	return NewWith(newGoRedis(client), p, opts...)
@@ -53,7 +53,7 @@ func New(client redis.UniversalClient, p weir.Policy, opts ...Option) *PerClient
 
 // NewWith is New for another client library.
 func NewWith(store Store, p weir.Policy, opts ...Option) *PerClient {
-	if store == nil {
+	if isNil(store) {
 		panic("redislimit: NewWith needs a Store, and it is nil")
 	}
 	c := &PerClient{options: newOptions(opts), store: store, known: newKnowledge()}
@@ -83,6 +83,11 @@ func NewWith(store Store, p weir.Policy, opts ...Option) *PerClient {
 	return c
 }
 
+func isNil(it any) bool {
+	v := reflect.ValueOf(it)
+	return !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil()
+}
+
 // Allow reports whether one of key's may go on now, and consumes it.
 func (c *PerClient) Allow(ctx context.Context, key string) (bool, error) {
 	return c.AllowN(ctx, key, 1)
@@ -100,9 +105,10 @@ func (c *PerClient) Take(ctx context.Context, key string, n int) (weir.Decision,
 }
 
 // TakeAs is Take under a policy of the key's own: a plan, or an exception. Make the
-// policies once: each new one is hashed, if it is equal to another, too. A key brings with it what it has used under another. Once a request under another policy
-// than the last was denied, it is admitted when it was said to. The error is also
-// that of a policy that New would panic on.
+// policies once: each new one is hashed, if it is equal to another, too. A key brings with
+// it what it has used under another. Once a request under another policy than that
+// was denied, it is admitted when it was said to, unless it was denied under a third
+// meanwhile. The error is also that of a policy that New would panic on.
 func (c *PerClient) TakeAs(ctx context.Context, key string, n int, p weir.Policy) (weir.Decision, error) {
 	pl := c.plan.Load()
 	if p != pl.policy {
@@ -119,7 +125,7 @@ func (c *PerClient) take(ctx context.Context, key string, n int, pl *plan) (weir
 		return c.peek(ctx, key, n, pl)
 	}
 	if err := ctx.Err(); err != nil {
-		return weir.Decision{}, c.failed(&abandoned{err})
+		return weir.Decision{}, c.failed(&abandoned{error: err})
 	}
 	leased := c.leases != nil && n <= c.lease && pl == c.plan.Load()
 	if leased {
@@ -140,7 +146,11 @@ func (c *PerClient) take(ctx context.Context, key string, n int, pl *plan) (weir
 	if leased {
 		return c.leases.take(ctx, key, n, pl)
 	}
-	return c.ask(ctx, key, n, pl)
+	d, err := c.ask(ctx, key, n, pl)
+	if c.leases != nil && err == nil && !d.Fallback {
+		d = plus(d, c.leases.tokens(key, pl))
+	}
+	return d, err
 }
 
 // ask has the store take n, or who stands in for it.
@@ -158,7 +168,7 @@ func (c *PerClient) answer(ctx context.Context, key string, n, had, want int, pl
 	asked := c.denials.ask(key)
 	d, taken, err := c.decide(ctx, "take", key, n-had, max(0, want-had), pl)
 	if err != nil {
-		d, err = c.local.decide(c, key, n-had, pl, err)
+		d, err = c.local.decide(c, key, n, pl, err)
 		return d, 0, err
 	}
 	c.denials.add(key, n, pl, d, asked)
@@ -194,6 +204,10 @@ func (c *PerClient) Peek(ctx context.Context, key string, n int) (weir.Decision,
 func (c *PerClient) peek(ctx context.Context, key string, n int, pl *plan) (weir.Decision, error) {
 	had, missing := 0, n
 	if c.leases != nil {
+		d, enough := c.leases.look(key, n, pl)
+		if enough {
+			return c.verdict(0, d), nil
+		}
 		had = c.leases.tokens(key, pl)
 		if 0 < n && n <= c.lease {
 			missing = max(0, n-had)
@@ -204,6 +218,10 @@ func (c *PerClient) peek(ctx context.Context, key string, n int, pl *plan) (weir
 		if d, err = c.local.look(c, key, n, pl, err); err != nil {
 			return d, err
 		}
+		return c.verdict(0, d), nil
+	}
+	if d.Allowed {
+		had -= n - missing
 	}
 	return c.verdict(0, plus(d, had)), nil
 }
@@ -339,7 +357,7 @@ const mostAsked = 1 << 53
 // decided reports whether numbers are a decision, and not what an odd store answers.
 func (pl *plan) decided(r []int64) bool {
 	return len(r) == 6 && (r[0] == 0 || r[0] == 1) && r[1] >= -1 && r[2] >= -1 &&
-		1 <= r[3] && int(r[3]) <= len(pl.leaves) && r[4] >= 0 && r[5] >= 0
+		1 <= r[3] && r[3] <= int64(len(pl.leaves)) && r[4] >= 0 && r[5] >= 0
 }
 
 // decision is what the function's numbers say.

@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestWaitTakesItsTurn.
+// TestWaitTakesItsTurn: on a real server, by its clock.
 func TestWaitTakesItsTurn(t *testing.T) {
 	ctx, client := context.Background(), redistest.Start(t).Client()
 	c := redislimit.New(client, weir.TokenBucket(weir.PerSecond(20).WithBurst(1)), redislimit.WithTimeout(10*time.Second))
@@ -23,9 +23,6 @@ func TestWaitTakesItsTurn(t *testing.T) {
 	}
 	require.GreaterOrEqual(t, time.Since(begin), 200*time.Millisecond)
 	require.ErrorIs(t, c.WaitN(ctx, "a", 2), weir.ErrNever)
-	soon, cancel := context.WithTimeout(ctx, time.Millisecond)
-	defer cancel()
-	require.ErrorIs(t, c.Wait(soon, "a"), context.DeadlineExceeded)
 }
 
 // A refilledStore admits one each interval, for all its clients together.
@@ -94,5 +91,58 @@ func TestThoseWhoWaitAskOneBehindTheOther(t *testing.T) {
 		require.IsIncreasing(t, admitted)
 		require.LessOrEqual(t, s.asked, 3*waiters)
 		require.NoError(t, c.Wait(context.Background(), "a"))
+	})
+}
+
+// TestNobodyWhoWaitsPassesAnother: not even one who needs less, and comes when that is there.
+func TestNobodyWhoWaitsPassesAnother(t *testing.T) {
+	c := redislimit.New(redistest.Start(t).Client(), weir.TokenBucket(weir.PerSecond(100).WithBurst(10)), redislimit.WithTimeout(generous))
+	ok, err := c.AllowN(context.Background(), "a", 10)
+	require.NoError(t, err)
+	require.True(t, ok)
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	first := make(chan error)
+	go func() { first <- c.WaitN(ctx, "a", 10) }()
+	require.Eventually(t, func() bool { return c.Stats().Denied > 0 }, generous, time.Millisecond)
+	time.Sleep(time.Millisecond) // it is in line
+	var others sync.WaitGroup
+	for range 4 {
+		others.Go(func() {
+			for ctx.Err() == nil {
+				soon, done := context.WithTimeout(ctx, 5*time.Millisecond)
+				_ = c.WaitN(soon, "a", 1)
+				done()
+			}
+		})
+	}
+	require.NoError(t, <-first)
+	cancel()
+	others.Wait()
+}
+
+// TestAsManyAskAsThereIsSomethingLeftFor: or a far store would let one pass in a round trip.
+func TestAsManyAskAsThereIsSomethingLeftFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &fakeStore{}
+		store.before = func(context.Context, string) error { time.Sleep(10 * time.Millisecond); return nil }
+		c := redislimit.NewWith(store, window(100, time.Hour))
+		var work sync.WaitGroup
+		for range 60 {
+			work.Go(func() { require.NoError(t, c.Wait(context.Background(), "a")) })
+		}
+		time.Sleep(time.Minute)
+		store.mu.Lock()
+		store.left = 50
+		store.mu.Unlock()
+		time.Sleep(time.Hour)
+		store.mu.Lock()
+		require.Equal(t, 50, store.taken)
+		store.left = 10
+		store.mu.Unlock()
+		began := time.Now()
+		work.Wait()
+		require.LessOrEqual(t, time.Since(began), time.Hour+time.Minute)
+		require.Equal(t, 60, store.taken)
 	})
 }
