@@ -254,6 +254,70 @@ func TestCloseGivesEverythingBackAfterAnOutage(t *testing.T) {
 	})
 }
 
+// TestWhatIsIdleIsGivenBackOnce: what was asked for lately, or is being fetched, is not; and what
+// was denied because of it is asked for anew.
+func TestWhatIsIdleIsGivenBackOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, store := context.Background(), &fakeStore{left: 12}
+		c := redislimit.NewWith(store, window(100, time.Hour), redislimit.WithLease(5, time.Second), redislimit.WithDenyCache(10), redislimit.WithTimeout(time.Minute))
+		take := func(key string, n int) bool {
+			d, err := c.Take(ctx, key, n)
+			require.NoError(t, err)
+			return d.Allowed
+		}
+		is := func(left, refunds int) {
+			store.mu.Lock()
+			defer store.mu.Unlock()
+			require.Equal(t, left, store.left)
+			require.Equal(t, refunds, store.refunds)
+		}
+		for _, key := range []string{"a", "a", "b", "b"} { // each has four then
+			require.True(t, take(key, 1))
+		}
+		is(0, 0)
+		for range 2 {
+			require.False(t, take("a", 6))
+		}
+		require.EqualValues(t, 1, c.Stats().Local, "the second")
+		time.Sleep(900 * time.Millisecond)
+		require.True(t, take("a", 1))
+		time.Sleep(600 * time.Millisecond)
+		is(4, 4) // b's
+		time.Sleep(time.Second)
+		is(4+3, 4+3)
+		local := c.Stats().Local
+		require.True(t, take("a", 6), "something was given back since")
+		require.Equal(t, local, c.Stats().Local)
+		time.Sleep(time.Minute)
+		is(1, 4+3)
+		store.mu.Lock()
+		store.left = 3
+		store.mu.Unlock()
+
+		require.True(t, take("a", 1))
+		store.before = func(context.Context, string) error { time.Sleep(10 * time.Second); return nil }
+		require.True(t, take("a", 1)) // which is long idle, and fetching
+		is(0, 4+3)
+		require.NoError(t, c.Close())
+		is(1, 4+3+1)
+		require.NoError(t, c.Close())
+		time.Sleep(time.Minute)
+		is(1, 4+3+1)
+	})
+}
+
+// TestCloseSaysThatItCouldNotGiveBack: it is used then.
+func TestCloseSaysThatItCouldNotGiveBack(t *testing.T) {
+	ctx, store := context.Background(), &fakeStore{left: 12}
+	c := redislimit.NewWith(store, window(100, time.Hour), redislimit.WithLease(5, time.Hour))
+	for range 2 {
+		_, err := c.Take(ctx, "a", 1)
+		require.NoError(t, err)
+	}
+	store.before = func(context.Context, string) error { return refused{} }
+	require.ErrorIs(t, c.Close(), refused{})
+}
+
 // TestPeekCountsWhatIsLeased: as Take does.
 func TestPeekCountsWhatIsLeased(t *testing.T) {
 	ctx := context.Background()
