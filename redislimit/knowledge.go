@@ -61,9 +61,6 @@ func (k *knowledge) plan(c *PerClient, p weir.Policy) (*plan, error) {
 	return pl, nil
 }
 
-// A telling is when the store was told a policy, in nanoseconds since began; 0 if not yet.
-type telling struct{ atomic.Int64 }
-
 // tell makes sure that the store has the words of a policy before there is a state
 // under it, and while there are: it may lose one, and not the other. It may be another
 // server that has them, so it is not waited for long.
@@ -71,7 +68,10 @@ func (k *knowledge) tell(ctx bounded, c *PerClient, pl *plan) {
 	told, now := pl.told.Load(), int64(time.Since(k.began))
 	switch {
 	case told == 0:
-		over := k.telling.DoChan(pl.id, func() (any, error) { return nil, k.say(c, pl) })
+		over := k.telling.DoChan(pl.id, func() (any, error) {
+			k.say(c, pl)
+			return nil, nil
+		})
 		enough := time.NewTimer(c.timeout / 4)
 		defer enough.Stop()
 		select {
@@ -80,11 +80,12 @@ func (k *knowledge) tell(ctx bounded, c *PerClient, pl *plan) {
 		case <-ctx.Done():
 		}
 	case now-told >= int64(tellAgain) && pl.told.CompareAndSwap(told, now):
-		go func() { _ = k.say(c, pl) }()
+		go k.say(c, pl)
 	}
 }
 
-func (k *knowledge) say(c *PerClient, pl *plan) error {
+// say tells the store a policy; if it does not listen, that is for soon.
+func (k *knowledge) say(c *PerClient, pl *plan) {
 	ctx, cancel := c.within(context.Background())
 	defer cancel()
 	_, err := c.run(ctx, library, []string{c.keys.policy(pl.id)}, []string{"", strings.Join(pl.words, " "), "", "tell"})
@@ -94,7 +95,6 @@ func (k *knowledge) say(c *PerClient, pl *plan) error {
 	}
 	k.byID.Add(pl.id, pl)
 	pl.told.Store(int64(now))
-	return err
 }
 
 // lost has the store told of a policy soon: it seems to have started without its data.
@@ -115,16 +115,9 @@ func (k *knowledge) find(ctx bounded, c *PerClient, id string) (*plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	words := strings.Split(reply.Text, " ")
-	pl := &plan{id: id, words: words, told: new(telling)}
-	if name, _ := nameOf(words); name != id {
-		pl.words = []string{"?"}
-		return pl, nil
-	}
-	for _, word := range words {
-		if word == "W" {
-			pl.logs++
-		}
+	pl := &plan{words: strings.Split(reply.Text, " "), told: new(atomic.Int64)}
+	if pl.identify(); pl.id != id {
+		return &plan{id: id, words: []string{"?"}}, nil
 	}
 	k.byID.Add(id, pl)
 	return pl, nil

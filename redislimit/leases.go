@@ -195,26 +195,27 @@ func plus(d weir.Decision, tokens int) weir.Decision {
 	return d
 }
 
-// look says what spend would, if there are so many.
-func (ls *leases) look(key string, n int, pl *plan) (d weir.Decision, ok bool) {
+// look says what spend would if there are n, and how many are leased.
+func (ls *leases) look(key string, n int, pl *plan) (d weir.Decision, tokens int) {
+	if ls == nil {
+		return d, 0
+	}
 	ls.mu.Lock()
 	defer ls.mu.Unlock()
 	l := ls.held[key]
-	if l == nil || l.plan != pl || n <= 0 || l.tokens < n {
-		return d, false
+	switch {
+	case l == nil || l.plan != pl:
+		return d, 0
+	case 0 < n && n <= l.tokens:
+		d = plus(l.decision, l.tokens-n)
 	}
-	return plus(l.decision, l.tokens-n), true
+	return d, l.tokens
 }
 
-// tokens returns how many are leased.
-func (ls *leases) tokens(key string, pl *plan) int {
-	ls.mu.Lock()
-	defer ls.mu.Unlock()
-	l := ls.held[key]
-	if l == nil || l.plan != pl {
-		return 0
-	}
-	return l.tokens
+// with adds what is leased to what is left in the store.
+func (ls *leases) with(key string, pl *plan, d weir.Decision) weir.Decision {
+	_, tokens := ls.look(key, 0, pl)
+	return plus(d, tokens)
 }
 
 // forget is to be called when the store forgets a client: who fetches for it now may hold

@@ -47,13 +47,14 @@ func (f *fallbacks) look(c *PerClient, key string, n int, pl *plan, err error) (
 }
 
 func (f *fallbacks) instead(c *PerClient, err error, decide func(*weir.PerClient[string]) weir.Decision) (weir.Decision, error) {
-	switch {
-	case c.fallback == FailClosed && !c.shadow, errors.As(err, new(*abandoned)):
+	if c.fallback == FailClosed && !c.shadow || errors.As(err, new(*abandoned)) {
 		return weir.Decision{}, err
-	case c.fallback == FailClosed, c.fallback == FailOpen:
-		return decide(nil), nil
 	}
-	d := decide(f.perClient(c))
+	var clients *weir.PerClient[string] // of Local
+	if c.fallback.isShare() {
+		clients = f.perClient(c)
+	}
+	d := decide(clients)
 	d.Fallback = true
 	return d, nil
 }
@@ -93,7 +94,7 @@ func (f *fallbacks) plan(p weir.Policy) (*plan, error) {
 // open is the decision that lets everything pass that a limit could; or in shadow, where
 // no other fallback is set, nothing.
 func (c *PerClient) open(pl *plan, n int) weir.Decision {
-	d := weir.Decision{Policy: pl.leaves[0].name, Limit: pl.leaves[0].limit, Fallback: true}
+	d := weir.Decision{Policy: pl.leaves[0].name, Limit: pl.leaves[0].limit}
 	switch {
 	case n < 0:
 		d.RetryAfter = weir.Never

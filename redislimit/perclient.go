@@ -136,19 +136,16 @@ func (c *PerClient) take(ctx context.Context, key string, n int, pl *plan) (weir
 	}
 	if c.denials != nil {
 		if d, ok := c.denials.find(key, n, pl); ok {
-			if c.leases != nil {
-				d = plus(d, c.leases.tokens(key, pl))
-			}
 			c.counted.local.Add(1)
-			return c.verdict(n, d), nil
+			return c.verdict(n, c.leases.with(key, pl, d)), nil
 		}
 	}
 	if leased {
 		return c.leases.take(ctx, key, n, pl)
 	}
 	d, err := c.ask(ctx, key, n, pl)
-	if c.leases != nil && err == nil && !d.Fallback {
-		d = plus(d, c.leases.tokens(key, pl))
+	if err == nil && !d.Fallback {
+		d = c.leases.with(key, pl, d)
 	}
 	return d, err
 }
@@ -202,16 +199,13 @@ func (c *PerClient) Peek(ctx context.Context, key string, n int) (weir.Decision,
 }
 
 func (c *PerClient) peek(ctx context.Context, key string, n int, pl *plan) (weir.Decision, error) {
-	had, missing := 0, n
-	if c.leases != nil {
-		d, enough := c.leases.look(key, n, pl)
-		if enough {
-			return c.verdict(0, d), nil
-		}
-		had = c.leases.tokens(key, pl)
-		if 0 < n && n <= c.lease {
-			missing = max(0, n-had)
-		}
+	leased, had := c.leases.look(key, n, pl)
+	if leased.Allowed {
+		return c.verdict(0, leased), nil
+	}
+	missing := n
+	if 0 < n && n <= c.lease {
+		missing = n - had
 	}
 	d, _, err := c.decide(ctx, "peek", key, missing, 0, pl)
 	if err != nil {

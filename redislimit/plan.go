@@ -7,6 +7,7 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/goweir/weir"
@@ -36,7 +37,9 @@ type plan struct {
 	buckets  bool // all leaves are token buckets, which have to admit together, and they are few
 	capacity int  // the least of a leaf
 
-	told *telling // of all with the same id
+	// told is when the store was told the policy, in nanoseconds since knowledge.began, and 0
+	// if not yet: of all with the same id.
+	told *atomic.Int64
 }
 
 // A leaf is what a Decision says of one.
@@ -51,21 +54,25 @@ func newPlan(p weir.Policy) (*plan, error) {
 	if err := p.Validate(); err != nil {
 		return nil, fmt.Errorf("redislimit: %s", strings.TrimPrefix(err.Error(), "weir: "))
 	}
-	plan := &plan{policy: p, buckets: true, capacity: math.MaxInt, told: new(telling)}
+	plan := &plan{policy: p, buckets: true, capacity: math.MaxInt, told: new(atomic.Int64)}
 	if err := plan.add(p); err != nil {
 		return nil, err
 	}
 	plan.buckets = plan.buckets && len(plan.leaves) <= mostBuckets
-	plan.id, plan.number = nameOf(plan.words)
+	plan.identify()
 	return plan, nil
 }
 
-// nameOf returns what stands for a policy in a state, which is neither a count nor what stands
-// for none, and in this process.
-func nameOf(words []string) (id string, number uint64) {
-	sum := sha256.Sum256([]byte(strings.Join(words, " ")))
-	sum[0] = sum[0]&0x3f | 0x40
-	return string(sum[:5]), binary.BigEndian.Uint64(sum[5:])
+// identify finds out what follows from the words.
+func (pl *plan) identify() {
+	sum := sha256.Sum256([]byte(strings.Join(pl.words, " ")))
+	sum[0] = sum[0]&0x3f | 0x40 // neither a count, nor what stands for none
+	pl.id, pl.number = string(sum[:5]), binary.BigEndian.Uint64(sum[5:])
+	for _, word := range pl.words {
+		if word == "W" {
+			pl.logs++
+		}
+	}
 }
 
 func (pl *plan) add(p weir.Policy) error {
@@ -118,7 +125,6 @@ func (pl *plan) addLimited(p weir.Policy, l weir.Limit, capacity int, ticks uint
 		pl.say("T", int64(ticks/ticksPerMicro), int64(ticks%ticksPerMicro), int64(capacity))
 		return nil
 	case weir.AlgorithmSlidingWindow:
-		pl.logs++
 		up := (l.Period() + time.Microsecond - 1).Truncate(time.Microsecond)
 		pl.say("W", int64(capacity), int64(up/time.Microsecond), int64(up-l.Period()))
 		return nil
